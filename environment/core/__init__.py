@@ -1,0 +1,1 @@
+"""The few types everything meets in: schemas, calls, results, tasks, trajectories, errors."""
