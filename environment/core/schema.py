@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, cast
 
 
 @dataclass(frozen=True)
@@ -36,6 +36,18 @@ class ToolSchema:
         return tuple(self.parameters.get("required", ()))
 
     def as_openai(self) -> dict[str, Any]:
-        """Return the tool as an OpenAI function object, as chat templates and endpoints take it."""
-        function = {"name": self.name, "description": self.description, "parameters": dict(self.parameters)}
+        """Return the tool as an OpenAI function object, as chat templates and endpoints take it.
+
+        The keywords beginning with `x-` stay behind: they steer comparison and checks, not a model.
+        """
+        function = {"name": self.name, "description": self.description, "parameters": _public(self.parameters)}
         return {"type": "function", "function": function}
+
+
+def _public(schema: object) -> Any:
+    if isinstance(schema, Mapping):
+        pairs = cast("Mapping[str, object]", schema).items()
+        return {name: _public(value) for name, value in pairs if not name.startswith("x-")}
+    if isinstance(schema, list | tuple):
+        return [_public(item) for item in cast("list[object]", schema)]
+    return schema

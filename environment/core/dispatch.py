@@ -1,0 +1,56 @@
+"""`answer_call`: the one way a world answers, whatever lies behind it.
+
+    unknown tool → unknown_tool · a recorded or computed answer → that · wrong arguments → invalid_arguments · else → miss
+
+The look-up comes before validation: what is recorded is an answer even where the service was laxer than our schema.
+"""
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Protocol
+
+from environment.core.calls import JsonValue, ResultStatus, WorldAnswer
+from environment.core.canonical import canonical_arguments
+from environment.core.errors import nearest_name
+from environment.core.schema import ToolSchema
+from environment.core.validate import check_arguments
+
+MISS_TEXT = "No results found"
+
+
+class World(Protocol):
+    """Anything that answers calls: recorded, simulated or live."""
+
+    @property
+    def schemas(self) -> Mapping[str, ToolSchema]:
+        """The tools of this world by name."""
+        ...
+
+    def call(self, name: str, arguments: Mapping[str, JsonValue]) -> WorldAnswer:
+        """Return the answer to one call; never raises because of what a model wrote."""
+        ...
+
+
+def answer_call(
+    schemas: Mapping[str, ToolSchema],
+    name: str,
+    arguments: Mapping[str, JsonValue],
+    look_up: Callable[[ToolSchema, dict[str, JsonValue]], WorldAnswer | None],
+) -> WorldAnswer:
+    """Answer a call by `look_up`, which gets canonical arguments and gives None where it knows nothing."""
+    schema = schemas.get(name)
+    if schema is None:
+        near = nearest_name(name, schemas)
+        return failure(ResultStatus.UNKNOWN_TOOL, f"Unknown tool {name[:60]}" + (f", did you mean {near}?" if near else ""))
+    found = look_up(schema, canonical_arguments(schema, arguments))
+    if found is not None:
+        return found
+    problems = check_arguments(schema, arguments)
+    if problems:
+        return failure(ResultStatus.INVALID_ARGUMENTS, "; ".join(problems))
+    return failure(ResultStatus.MISS, MISS_TEXT)
+
+
+def failure(status: ResultStatus, text: str) -> WorldAnswer:
+    """Return an answer that says in one sentence why there is none."""
+    return WorldAnswer(status, {"error": text})
