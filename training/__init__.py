@@ -1,0 +1,1 @@
+"""Training: rewards, rollouts, advantages, the glue to the trainer and the launcher."""

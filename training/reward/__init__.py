@@ -1,0 +1,1 @@
+"""Rewards: pure functions from a trajectory and its task to a score in [0, 1]."""
