@@ -1,0 +1,1 @@
+"""One trajectory's life: prompt, parsing by injection, calls, observations, limits, ledger."""
