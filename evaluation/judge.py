@@ -1,0 +1,79 @@
+"""Judge one trajectory: what share was right, and what kind of mistake came first."""
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from BFCL.check.match import Match, match
+from environment.core.calls import ParseStatus
+from environment.core.schema import ToolSchema
+from environment.core.task import Task
+from environment.core.trajectory import StopReason, Trajectory
+
+Schemas = Mapping[str, ToolSchema]
+Reward = Callable[[Trajectory, Task, Schemas], Any]
+"""Scores a trajectory: a number, or an object whose `score` is one. Injected, as rewards live in training."""
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What is known of one trajectory that counts. Infrastructure failures have no verdict."""
+
+    success: bool
+    turn_accuracy: float
+    call_accuracy: float
+    reward: float | None
+    """None where no reward function was given."""
+    fault: str
+    """The first kind of mistake found, `none` for a success; see `fault_of`."""
+    calls: int
+    readable: int
+    turns: int
+
+    def to_json(self) -> dict[str, Any]:
+        """Return a plain JSON object."""
+        return asdict(self)
+
+
+def judge(trajectory: Trajectory, task: Task, schemas: Schemas, reward: Reward | None = None) -> Verdict | None:
+    """Return the verdict over a trajectory, None when the infrastructure failed it."""
+    if trajectory.stop == StopReason.INFRASTRUCTURE:
+        return None
+    found = match(trajectory, task, schemas)
+    return Verdict(
+        success=found.success,
+        turn_accuracy=found.turn_accuracy,
+        call_accuracy=found.call_accuracy,
+        reward=None if reward is None else _number(reward(trajectory, task, schemas)),
+        fault=fault_of(found, trajectory, task),
+        calls=found.calls,
+        readable=found.readable,
+        turns=sum(m.get("role") == "assistant" for m in trajectory.messages),
+    )
+
+
+def fault_of(found: Match, trajectory: Trajectory, task: Task) -> str:
+    """Name what went wrong, by the first of these that holds.
+
+    none · no_call · malformed · missing_step · wrong_value · not_executed · order · surplus_call · no_answer
+    """
+    if found.success:
+        return "none"
+    if task.steps and not trajectory.calls:
+        return "no_call"
+    missing = any(s.call is None for s in found.steps)
+    if missing and any(c.status != ParseStatus.OK for c in trajectory.calls):
+        return "malformed"
+    checks = (
+        ("missing_step", missing),
+        ("wrong_value", any(not s.exact for s in found.steps)),
+        ("not_executed", any(not s.executed for s in found.steps)),
+        ("order", any(not s.ordered for s in found.steps)),
+        ("surplus_call", bool(found.surplus)),
+    )
+    return next((name for name, holds in checks if holds), "no_answer")
+
+
+def _number(score: Any) -> float:
+    return float(getattr(score, "score", score))

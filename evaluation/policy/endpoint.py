@@ -1,0 +1,129 @@
+"""`Endpoint`: one OpenAI-compatible chat endpoint, with retries for failures that may pass."""
+from __future__ import annotations
+
+import asyncio
+import json
+import random
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from ipaddress import ip_address
+from types import TracebackType
+from typing import Any, Self
+from urllib.parse import urlsplit
+
+import aiohttp
+
+from evaluation.policy.failures import EndpointError, Exhausted, Fatal, Passing, classify
+
+
+@dataclass(frozen=True)
+class Retry:
+    """When to try again. Waits double from `base` up to `most` seconds, each shortened at random by up to a half."""
+
+    tries: int = 6
+    """Tries in all; 1 means no retry."""
+    base: float = 0.5
+    most: float = 20.0
+    timeout: float = 600.0
+    """Seconds for one try; a CPU under load is slow, not dead."""
+
+    def wait(self, attempt: int, asked: float | None, chance: float) -> float:
+        """Return the seconds to wait after try `attempt` (from 0); what the endpoint asked for goes first."""
+        planned = min(self.most, self.base * 2**attempt) * (1 - chance / 2)
+        return planned if asked is None else min(max(asked, planned), 2 * self.most)
+
+
+@dataclass
+class Endpoint:
+    """`async with Endpoint(url, model) as endpoint: await endpoint.chat(body)`."""
+
+    base_url: str
+    """Ends in `/v1`."""
+    model: str
+    api_key: str | None = field(default=None, repr=False)
+    retry: Retry = Retry()
+    sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
+    connections: int = 64
+    fatal: Fatal | None = None
+    """Set once the endpoint failed in a way no retry can mend; every later call raises it at once."""
+    retries: int = 0
+    """Tries repeated so far."""
+    _http: aiohttp.ClientSession | None = field(default=None, repr=False)
+    _random: random.Random = field(default_factory=lambda: random.Random(0), repr=False)
+
+    async def __aenter__(self) -> Self:
+        headers = {"Authorization": f"Bearer {self.api_key}"} if self.api_key else {}
+        self._http = aiohttp.ClientSession(
+            headers=headers,
+            connector=aiohttp.TCPConnector(limit=self.connections),
+            timeout=aiohttp.ClientTimeout(total=self.retry.timeout),
+            trust_env=not is_loopback(self.base_url),
+        )
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._http is not None:
+            await self._http.close()
+            self._http = None
+
+    async def chat(self, body: dict[str, Any]) -> dict[str, Any]:
+        """Return the reply to one chat completion request: an object whose `choices` has at least one message.
+
+        Raises Fatal, TooLong or Exhausted.
+        """
+        last: EndpointError | None = None
+        for attempt in range(self.retry.tries):
+            if self.fatal is not None:
+                raise self.fatal
+            try:
+                return await self._once({"model": self.model, **body})
+            except Passing as passing:
+                last = passing
+                self.retries += 1
+                if attempt + 1 < self.retry.tries:
+                    await self.sleep(self.retry.wait(attempt, passing.after, self._random.random()))
+            except Fatal as fatal:
+                self.fatal = fatal
+                raise
+        raise Exhausted(f"gave up after {self.retry.tries} tries: {last}", where=self.base_url)
+
+    async def _once(self, body: dict[str, Any]) -> dict[str, Any]:
+        if self._http is None:
+            raise RuntimeError("Endpoint is used outside `async with`")
+        try:
+            async with self._http.post(f"{self.base_url.rstrip('/')}/chat/completions", json=body) as answer:
+                text = await answer.text()
+                if answer.status != 200:
+                    raise classify(answer.status, text, self.base_url, _seconds(answer.headers.get("Retry-After")))
+        except (aiohttp.ClientError, TimeoutError, OSError, UnicodeDecodeError) as error:
+            raise Passing(f"no answer: {type(error).__name__}", where=self.base_url, got=str(error)) from error
+        return _reply(text, self.base_url)
+
+
+def is_loopback(url: str) -> bool:
+    """Tell whether a URL points at this machine."""
+    host = urlsplit(url).hostname or ""
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+def _reply(text: str, where: str) -> dict[str, Any]:
+    try:
+        reply: Any = json.loads(text)
+        message = reply["choices"][0]["message"]
+    except (ValueError, KeyError, IndexError, TypeError) as error:
+        raise Passing("the answer holds no message", where=where, got=text[:300]) from error
+    if not isinstance(message, dict):
+        raise Passing("the answer holds no message", where=where, got=text[:300])
+    return reply
+
+
+def _seconds(header: str | None) -> float | None:
+    try:
+        return max(0.0, float(header)) if header else None
+    except ValueError:
+        return None
