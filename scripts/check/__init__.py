@@ -1,0 +1,1 @@
+"""Checks of the project itself: its layers, its imports, its environment."""
