@@ -1,0 +1,62 @@
+"""The file behind a recorded world: one SQLite database, one row a call.
+
+    meta(name, value)          format, entries, content_hash, tools
+    provenance(id, text)       where entries came from
+    entries(tool, key, …)      key = canonical arguments as JSON text, unique within its tool;
+                               arguments = the text as recorded where it differs from the key; value = zlib of JSON
+
+`digest` covers one row; the content hash covers every row in the order of (tool, key), so it depends neither on the order of
+writing nor on SQLite's pages.
+"""
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterable
+from hashlib import blake2b, sha256
+from typing import Any
+
+import orjson
+
+from environment.core.calls import JsonValue
+from environment.core.errors import WorldError
+
+FORMAT = 1
+"""Version of this layout; a reader refuses any other."""
+APPLICATION_ID = 0x746C7264
+"""Marks the SQLite file as ours ("tlrd")."""
+
+CREATE = """
+CREATE TABLE meta(name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE provenance(id INTEGER PRIMARY KEY, text TEXT NOT NULL UNIQUE);
+CREATE TABLE entries(
+    tool TEXT NOT NULL, key TEXT NOT NULL, status TEXT NOT NULL, arguments TEXT, value BLOB NOT NULL,
+    digest BLOB NOT NULL, provenance INTEGER NOT NULL REFERENCES provenance(id), PRIMARY KEY(tool, key)
+) WITHOUT ROWID;
+"""
+
+
+def pack(value: JsonValue) -> bytes:
+    """Return a value as compressed JSON."""
+    return zlib.compress(orjson.dumps(value), 6)
+
+
+def unpack(packed: bytes, where: str) -> Any:
+    """Return the value again, a fresh copy each time; WorldError where the bytes are damaged."""
+    try:
+        return orjson.loads(zlib.decompress(packed))
+    except (zlib.error, orjson.JSONDecodeError) as error:
+        raise WorldError(f"damaged entry: {error}", where=where, fix="rebuild the cache") from error
+
+
+def row_digest(tool: str, key: str, status: str, packed: bytes) -> bytes:
+    """Return the 16 bytes that vouch for a row; the value counts in its stored form."""
+    head = "\0".join((tool, key, status, "")).encode()
+    return blake2b(head + packed, digest_size=16).digest()
+
+
+def content_hash(digests: Iterable[bytes]) -> str:
+    """Return the hash of a whole world from its rows' digests in the order of (tool, key)."""
+    whole = sha256()
+    for digest in digests:
+        whole.update(digest)
+    return whole.hexdigest()

@@ -1,0 +1,130 @@
+"""`CachedWorld`: a recorded world, read only.
+
+Opening costs milliseconds whatever the size, so every worker opens its own. A missing, empty, damaged or foreign file is
+refused at once; a damaged row at the moment it is read. Answers are fresh copies: no caller can alter another's world.
+"""
+from __future__ import annotations
+
+import os
+import sqlite3
+import threading
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import orjson
+
+from environment.booking.schemas import load_schemas
+from environment.cache.layout import APPLICATION_ID, FORMAT, content_hash, row_digest, unpack
+from environment.core.calls import JsonValue, ResultStatus, WorldAnswer
+from environment.core.canonical import json_key
+from environment.core.dispatch import answer_call
+from environment.core.errors import WorldError
+from environment.core.schema import ToolSchema
+
+_PAGE = 500
+_REBUILD = "build it with environment.cache.build.build_seed_cache, or give the path of another world"
+
+
+class CachedWorld:
+    """The answers recorded in one file. Open with `CachedWorld.open`; pickles by path; usable from threads and after a fork."""
+
+    def __init__(self, path: Path, schemas: Mapping[str, ToolSchema]) -> None:
+        self.path, self.schemas = Path(path), schemas
+        self._local = threading.local()
+        meta = self._check()
+        self.content_hash: str = meta["content_hash"]
+        self.entry_count: int = int(meta["entries"])
+
+    @classmethod
+    def open(cls, path: Path, schemas: Mapping[str, ToolSchema] | None = None) -> CachedWorld:
+        """Open the world at `path` with the BookingAPI schemas or those given; WorldError says why it can't be used."""
+        return cls(path, load_schemas() if schemas is None else schemas)
+
+    def call(self, name: str, arguments: Mapping[str, JsonValue]) -> WorldAnswer:
+        """Return the recorded answer of a call, or say what is wrong with it; WorldError only for a damaged file."""
+        return answer_call(self.schemas, name, arguments, self._look_up)
+
+    def entries(self, tool: str) -> Iterator[tuple[dict[str, JsonValue], JsonValue]]:
+        """Yield (arguments as recorded, value) of every answer with status ok of a tool, in the order of their keys."""
+        for key, status, given, packed, digest in self._pages(tool):
+            self._vouch(tool, key, status, packed, digest)
+            if status == ResultStatus.OK:
+                yield orjson.loads(given or key), unpack(packed, f"{self.path.name} {tool}")
+
+    def tools(self) -> dict[str, int]:
+        """Return tool → number of recorded answers."""
+        query = "SELECT tool, count(*) FROM entries GROUP BY tool ORDER BY tool"
+        return {tool: count for tool, count in self._rows(query, ())}
+
+    def verify(self) -> None:
+        """Read every row and compare all digests; WorldError names the first that is off."""
+        digests: list[bytes] = []
+        for tool in self.tools():
+            for key, status, _, packed, digest in self._pages(tool):
+                self._vouch(tool, key, status, packed, digest)
+                digests.append(digest)
+        if len(digests) != self.entry_count or content_hash(digests) != self.content_hash:
+            raise WorldError("content differs from its hash", where=str(self.path), fix=_REBUILD)
+
+    def close(self) -> None:
+        """Close the file; a later call opens it again."""
+        self._local = threading.local()
+
+    def __enter__(self) -> CachedWorld:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return (CachedWorld, (self.path, self.schemas))
+
+    def _look_up(self, schema: ToolSchema, arguments: dict[str, JsonValue]) -> WorldAnswer | None:
+        key = json_key(arguments)
+        query = "SELECT status, value, digest FROM entries WHERE tool = ? AND key = ?"
+        for status, packed, digest in self._rows(query, (schema.name, key)):
+            self._vouch(schema.name, key, status, packed, digest)
+            return WorldAnswer(ResultStatus(status), unpack(packed, f"{self.path.name} {schema.name}"))
+        return None
+
+    def _vouch(self, tool: str, key: str, status: str, packed: bytes, digest: bytes) -> None:
+        if row_digest(tool, key, status, packed) != digest:
+            raise WorldError("entry differs from its digest", where=f"{self.path} {tool}", got=key, fix=_REBUILD)
+
+    def _pages(self, tool: str) -> Iterator[tuple[JsonValue, ...]]:
+        """Yield the rows of a tool, some hundred at a time, so that memory stays flat however large the world."""
+        query = "SELECT key, status, arguments, value, digest FROM entries WHERE tool = ? AND key > ? ORDER BY key LIMIT ?"
+        after = ""
+        while page := self._rows(query, (tool, after, _PAGE)):
+            yield from page
+            after = page[-1][0]
+
+    def _rows(self, query: str, values: tuple[str | int, ...]) -> list[tuple[JsonValue, ...]]:
+        try:
+            return self._connection().execute(query, values).fetchall()
+        except sqlite3.Error as error:
+            raise WorldError(f"can't read the world: {error}", where=str(self.path), fix=_REBUILD) from error
+
+    def _connection(self) -> sqlite3.Connection:
+        """Return the connection of this thread in this process: SQLite's must not cross a fork."""
+        local = self._local
+        if getattr(local, "pid", None) != os.getpid():
+            uri = f"{self.path.resolve().as_uri()}?mode=ro&immutable=1"
+            local.db, local.pid = sqlite3.connect(uri, uri=True), os.getpid()
+        return local.db
+
+    def _check(self) -> dict[str, str]:
+        if not self.path.is_file():
+            raise WorldError("no recorded world", where=str(self.path), fix=_REBUILD)
+        with self.path.open("rb") as file:
+            if file.read(15) != b"SQLite format 3":
+                raise WorldError("not a recorded world", where=str(self.path), expected="a SQLite file", fix=_REBUILD)
+        found = [self._rows(f"PRAGMA {name}", ())[0][0] for name in ("application_id", "user_version")]
+        if found[0] != APPLICATION_ID:
+            raise WorldError("a SQLite file, but not a recorded world", where=str(self.path), fix=_REBUILD)
+        if found[1] != FORMAT:
+            raise WorldError("another format", where=str(self.path), got=found[1], expected=str(FORMAT), fix=_REBUILD)
+        meta = {str(k): str(v) for k, v in self._rows("SELECT name, value FROM meta", ())}
+        if not {"entries", "content_hash"} <= set(meta) or not self._rows("SELECT 1 FROM entries LIMIT 1", ()):
+            raise WorldError("an empty or unfinished world", where=str(self.path), fix=_REBUILD)
+        return meta
