@@ -1,0 +1,44 @@
+"""The work of each stage, called in the stage's own process.
+
+This is where the layers meet: training never imports data_synthesis or evaluation, so the wiring
+between them stands here, one function a stage. Each takes the run's paths, our settings and the
+whole configuration, and leaves the outputs that `training.launch.stages` names.
+"""
+from __future__ import annotations
+
+import signal
+from collections.abc import Callable
+from pathlib import Path
+from types import FrameType
+
+from omegaconf import DictConfig
+
+from environment.core.errors import ConfigError, StageError
+from training.launch.main import read_run
+from training.launch.paths import RunPaths
+from training.launch.settings import ToolRl
+from training.launch.watchdog import start_watchdog
+
+Work = Callable[[RunPaths, ToolRl, DictConfig], None]
+"""One stage's work."""
+
+
+def work(name: str, run_dir: Path) -> None:
+    """Do one stage in this process.
+
+    Raises:
+        ConfigError: the run directory holds no configuration, or there is no such stage.
+    """
+    start_watchdog()
+    signal.signal(signal.SIGTERM, _leave)
+    config, settings, paths = read_run(run_dir)
+    if name not in WORK:
+        raise ConfigError("no such stage", got=name, expected=", ".join(WORK))
+    WORK[name](paths, settings, config)
+
+
+def _leave(signum: int, _frame: FrameType | None) -> None:
+    raise SystemExit(128 + signum)
+
+
+WORK: dict[str, Work] = {}

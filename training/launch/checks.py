@@ -1,0 +1,189 @@
+"""Settings that must agree with each other: batch arithmetic, token budgets, devices, data paths.
+
+Each check reads the resolved configuration as plain containers and returns problems; none stops at
+the first, none imports verl.
+"""
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from training.launch.overrides import lookup
+from training.launch.problems import Problem
+from training.launch.settings import ToolRl
+
+Tree = Mapping[str, object]
+"""A resolved configuration."""
+
+WHOLE_KEYS: dict[str, int] = {
+    "data.train_batch_size": 1,
+    "data.max_prompt_length": 1,
+    "data.max_response_length": 1,
+    "actor_rollout_ref.actor.ppo_mini_batch_size": 1,
+    "actor_rollout_ref.actor.ppo_micro_batch_size_per_gpu": 1,
+    "actor_rollout_ref.rollout.n": 1,
+    "actor_rollout_ref.rollout.tensor_model_parallel_size": 1,
+    "actor_rollout_ref.rollout.multi_turn.max_user_turns": 1,
+    "actor_rollout_ref.rollout.multi_turn.max_assistant_turns": 1,
+    "actor_rollout_ref.rollout.multi_turn.max_parallel_calls": 1,
+    "actor_rollout_ref.rollout.multi_turn.max_tool_response_length": 1,
+    "trainer.nnodes": 1,
+    "trainer.n_gpus_per_node": 1,
+    "trainer.total_training_steps": 1,
+    "trainer.save_freq": -1,
+}
+"""verl keys that must be whole numbers, with their least value."""
+
+MIN_TURN_TOKENS = 8
+"""No assistant turn with a call fits into fewer tokens than this."""
+
+
+def cross_check(tree: Tree, settings: ToolRl | None) -> list[Problem]:
+    """Return every contradiction in the configuration."""
+    if not tree:
+        return []
+    problems = list(_whole_numbers(tree))
+    wrong = {problem.key for problem in problems}
+    numbers = {key: _number(tree, key) for key in WHOLE_KEYS if key not in wrong}
+    for check in (_batches, _tokens, _parallel, _rewards_and_rates):
+        problems += check(tree, numbers)
+    return problems + (list(_ours(settings, tree)) if settings else [])
+
+
+def _get(tree: Tree, key: str) -> Any:
+    return lookup(tree, key)[1]
+
+
+def _number(tree: Tree, key: str) -> int:
+    return int(_get(tree, key))
+
+
+def _whole_numbers(tree: Tree) -> Iterator[Problem]:
+    for key, least in WHOLE_KEYS.items():
+        value = _get(tree, key)
+        if not isinstance(value, int) or isinstance(value, bool):
+            yield Problem(key, f"is {value!r}", expected="a whole number")
+        elif value < least or (least < 0 and value == 0):
+            yield Problem(key, f"is {value}", expected=f"at least {least}" if least > 0 else "-1 (never) or at least 1")
+
+
+def _batches(tree: Tree, numbers: Mapping[str, int]) -> Iterator[Problem]:
+    batch = numbers.get("data.train_batch_size")
+    mini = numbers.get("actor_rollout_ref.actor.ppo_mini_batch_size")
+    rollouts = numbers.get("actor_rollout_ref.rollout.n")
+    ranks = _ranks(numbers)
+    if batch and mini and batch % mini:
+        yield Problem(
+            "actor_rollout_ref.actor.ppo_mini_batch_size",
+            f"{mini} does not divide data.train_batch_size {batch}",
+            expected=f"one of {_divisors(batch)}",
+        )
+    if batch and rollouts and ranks and batch * rollouts % ranks:
+        what = f"{batch} prompts x {rollouts} rollouts = {batch * rollouts} trajectories don't split over {ranks} ranks"
+        yield Problem("data.train_batch_size", what, expected=f"a multiple of {ranks}")
+    micro = numbers.get("actor_rollout_ref.actor.ppo_micro_batch_size_per_gpu")
+    if mini and rollouts and ranks and micro:
+        share = mini * rollouts // ranks
+        if share % micro:
+            key = "actor_rollout_ref.actor.ppo_micro_batch_size_per_gpu"
+            yield Problem(key, f"{micro} does not divide the {share} trajectories per rank and update",
+                          expected=f"one of {_divisors(share)}")
+    if rollouts == 1 and _get(tree, "algorithm.adv_estimator") in ("grpo", "rloo"):
+        what = "1 rollout per prompt: a group of one has no relative advantage, so nothing would be learnt"
+        yield Problem("actor_rollout_ref.rollout.n", what, expected="at least 2")
+
+
+def _tokens(tree: Tree, numbers: Mapping[str, int]) -> Iterator[Problem]:
+    prompt, response = numbers.get("data.max_prompt_length"), numbers.get("data.max_response_length")
+    window = _get(tree, "actor_rollout_ref.rollout.max_model_len")
+    if prompt and response and isinstance(window, int) and window < prompt + response:
+        what = f"{window} is less than prompt {prompt} + response {response}"
+        yield Problem("actor_rollout_ref.rollout.max_model_len", what, expected=f"at least {prompt + response}")
+    turns = numbers.get("actor_rollout_ref.rollout.multi_turn.max_assistant_turns")
+    if response and turns and response < turns * MIN_TURN_TOKENS:
+        what = f"{response} tokens can't hold {turns} assistant turns"
+        yield Problem("data.max_response_length", what, expected=f"at least {turns * MIN_TURN_TOKENS}")
+    shown = numbers.get("actor_rollout_ref.rollout.multi_turn.max_tool_response_length")
+    if response and shown and shown >= response:
+        key = "actor_rollout_ref.rollout.multi_turn.max_tool_response_length"
+        yield Problem(key, f"one reply of {shown} tokens fills the whole response of {response}",
+                      expected=f"less than data.max_response_length {response}")
+
+
+def _parallel(tree: Tree, numbers: Mapping[str, int]) -> Iterator[Problem]:
+    split = numbers.get("actor_rollout_ref.rollout.tensor_model_parallel_size")
+    ranks = _ranks(numbers)
+    if split and ranks and ranks % split:
+        key = "actor_rollout_ref.rollout.tensor_model_parallel_size"
+        yield Problem(key, f"{split} does not divide the {ranks} ranks", expected=f"one of {_divisors(ranks)}")
+    device, ours = _get(tree, "trainer.device"), _get(tree, "tool_rl.device")
+    if device != ours:
+        yield Problem("trainer.device", f"is {device!r} but tool_rl.device is {ours!r}", expected="the same device")
+    strategy = _get(tree, "actor_rollout_ref.actor.strategy")
+    if device == "cpu" and strategy != "fsdp2":
+        yield Problem("actor_rollout_ref.actor.strategy", f"{strategy!r} needs an accelerator", expected="'fsdp2'")
+    if device == "cpu" and _get(tree, "actor_rollout_ref.model.use_remove_padding"):
+        what = "needs flash-attn, which has no CPU build"
+        yield Problem("actor_rollout_ref.model.use_remove_padding", what, expected="false")
+
+
+def _rewards_and_rates(tree: Tree, numbers: Mapping[str, int]) -> Iterator[Problem]:
+    del numbers
+    checks: dict[str, tuple[Callable[[float], bool], str]] = {
+        "actor_rollout_ref.actor.optim.lr": (lambda rate: 0 < rate < 1, "a number between 0 and 1"),
+        "actor_rollout_ref.actor.kl_loss_coef": (lambda weight: weight >= 0, "at least 0"),
+        "actor_rollout_ref.rollout.temperature": (lambda heat: 0 < heat <= 2, "above 0, at most 2"),
+        "actor_rollout_ref.rollout.gpu_memory_utilization": (lambda share: 0 < share <= 1, "above 0, at most 1"),
+    }
+    for key, (right, expected) in checks.items():
+        value = _get(tree, key)
+        if not isinstance(value, (int, float)) or isinstance(value, bool) or not right(value):
+            yield Problem(key, f"is {value!r}", expected=expected)
+
+
+def _ours(settings: ToolRl, tree: Tree) -> Iterator[Problem]:
+    weights = settings.reward.weights
+    total = weights.atomic + weights.orchestration + weights.state
+    if abs(total - 1) > 1e-6:
+        yield Problem("tool_rl.reward.weights", f"sum to {total:g}", expected="1 (atomic + orchestration + state)",
+                      fix="set REWARD_ATOMIC, REWARD_ORCH and REWARD_STATE together")
+    if settings.sft.enabled and settings.sft.batch_size % settings.sft.micro_batch_size:
+        what = f"{settings.sft.micro_batch_size} does not divide tool_rl.sft.batch_size {settings.sft.batch_size}"
+        yield Problem("tool_rl.sft.micro_batch_size", what, expected=f"one of {_divisors(settings.sft.batch_size)}")
+    if settings.sft.warmup_steps > settings.sft.steps:
+        what = f"{settings.sft.warmup_steps} warm-up steps of {settings.sft.steps} steps in all"
+        yield Problem("tool_rl.sft.warmup_steps", what, expected="at most tool_rl.sft.steps")
+    if not settings.data.train and settings.evaluate.rows > settings.synth.heldout:
+        what = f"{settings.evaluate.rows} rows to evaluate, {settings.synth.heldout} synthesised"
+        yield Problem("tool_rl.evaluate.rows", what, expected="at most tool_rl.synth.heldout")
+    if not settings.data.train and _get(tree, "data.train_batch_size") > settings.synth.train:
+        what = f"a batch of {_get(tree, 'data.train_batch_size')} prompts, {settings.synth.train} rows synthesised"
+        yield Problem("tool_rl.synth.train", what, expected="at least data.train_batch_size")
+    if settings.model.kind == "hub" and not settings.model.source:
+        yield Problem("tool_rl.model.source", "is not set", expected="a folder or hub name", fix="MODEL_PATH=...")
+    yield from _data_paths(settings)
+
+
+def _data_paths(settings: ToolRl) -> Iterator[Problem]:
+    train, heldout = settings.data.train, settings.data.heldout
+    if heldout and not train:
+        yield Problem("tool_rl.data.train", "is not set though tool_rl.data.heldout is", expected="both or only train",
+                      fix="TRAIN_DATA_PATH=... beside TEST_DATA_PATH")
+    for key, text in (("tool_rl.data.train", train), ("tool_rl.data.heldout", heldout)):
+        if not text:
+            continue
+        if Path(text).suffix not in (".pkl", ".jsonl", ".parquet"):
+            yield Problem(key, f"{text!r} has an unknown ending", expected=".pkl, .jsonl or .parquet")
+        elif not Path(text).is_file():
+            yield Problem(key, f"no file {text}", fix="check the path; it is taken relative to where you stand")
+    if settings.world.kind == "import" and not train:
+        yield Problem("tool_rl.world.kind", "'import' without records", expected="'seed', or TRAIN_DATA_PATH set")
+
+
+def _ranks(numbers: Mapping[str, int]) -> int:
+    return numbers.get("trainer.nnodes", 0) * numbers.get("trainer.n_gpus_per_node", 0)
+
+
+def _divisors(number: int) -> str:
+    return ", ".join(str(k) for k in range(1, number + 1) if number % k == 0)

@@ -1,0 +1,51 @@
+"""Environment variables of a run without an accelerator. They must be set before Ray, torch or vLLM is imported."""
+from __future__ import annotations
+
+import os
+
+KV_CACHE_GIB = 2
+"""Main memory vLLM may use for keys and values; SmolLM2-135M needs 23 kB a token."""
+
+
+def cores() -> int:
+    """Return the cores this process may use."""
+    return len(os.sched_getaffinity(0))
+
+
+def cpu_environment(ranks: int = 1) -> dict[str, str]:
+    """Return what a CPU run sets, leaving alone what the user has set.
+
+    Args:
+        ranks: trainer processes on this machine; each gets its share of the cores.
+    """
+    threads = str(max(1, cores() // ranks))
+    return {
+        "VERL_PLATFORM": "cpu",
+        "TOOL_RL_LOGICAL_DEVICES": str(ranks),
+        # Ray would give an actor one thread for each logical CPU it asked for, which is one.
+        "OMP_NUM_THREADS": threads,
+        "MKL_NUM_THREADS": threads,
+        # Trainer and rollout engine take turns on the same cores: an idle thread must not spin.
+        "KMP_BLOCKTIME": "1",
+        "OMP_WAIT_POLICY": "PASSIVE",
+        "VLLM_CPU_KVCACHE_SPACE": str(KV_CACHE_GIB),
+        "VLLM_CPU_OMP_THREADS_BIND": "nobind",
+        "VLLM_LOGGING_LEVEL": "WARNING",
+        "VLLM_NO_USAGE_STATS": "1",
+        "TOKENIZERS_PARALLELISM": "false",
+        "HF_HUB_OFFLINE": "1",
+        "RAY_DEDUP_LOGS": "0",
+        "RAY_USAGE_STATS_ENABLED": "0",
+        "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",
+    }
+
+
+def loopback_environment() -> dict[str, str]:
+    """Return what keeps every socket of a one-machine run on the loopback interface."""
+    return {"VLLM_HOST_IP": "127.0.0.1", "GLOO_SOCKET_IFNAME": "lo", "VLLM_LOOPBACK_IP": "127.0.0.1"}
+
+
+def set_defaults(values: dict[str, str]) -> None:
+    """Set variables that are not set yet."""
+    for name, value in values.items():
+        os.environ.setdefault(name, value)

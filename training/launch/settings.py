@@ -1,0 +1,198 @@
+"""Our own keys, `tool_rl.*`, as pydantic models: unknown keys and wrong types are errors.
+
+verl's keys keep verl's own types; `checks.py` looks at those of them that must agree with ours.
+"""
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from environment.core.errors import nearest_name
+from training.launch.problems import Problem
+
+Count = Annotated[int, Field(ge=1)]
+"""A whole number of at least one."""
+Weight = Annotated[float, Field(ge=0, le=1)]
+"""A share between 0 and 1."""
+Policy = Literal["base", "sft", "rl"]
+"""A model the evaluation looks at: before training, after the warm start, after RL."""
+
+
+class Section(BaseModel):
+    """Base of every section: frozen, no unknown keys."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, protected_namespaces=())
+
+
+class DataSettings(Section):
+    """Rows of your own instead of synthesised ones (TRAIN_DATA_PATH, TEST_DATA_PATH)."""
+
+    train: str | None = None
+    """Records (.jsonl, .pkl) or a parquet that preprocess wrote; None synthesises."""
+    heldout: str | None = None
+    """The same for the held-out rows; must be None where `train` is None."""
+
+
+class ModelSettings(Section):
+    """The model before any training."""
+
+    kind: Literal["gguf_package", "random", "hub"]
+    name: str
+    """Which recipe of training.model.prepare builds it."""
+    source: str | None = None
+    """Package, hub name or folder (MODEL_PATH); a folder or hub name always wins over the recipe."""
+    parameters: Count
+    """Number of weights, for the estimates of the plan only."""
+    chat_template: Literal["hermes", "own"] = "hermes"
+    """`hermes` writes our tool-calling ChatML template, `own` keeps the model's."""
+
+
+class TaskSettings(Section):
+    """What the model is asked to do."""
+
+    name: str
+    world: str
+    instructions: str | None = None
+    """System prompt; None takes the task's own."""
+    schemas: str | None = None
+    """Tool schema file; None takes the world's own."""
+
+
+class WorldSettings(Section):
+    """The world's cache: `seed` simulates one, `import` takes the stored responses of your records."""
+
+    kind: Literal["seed", "import"] = "seed"
+    seed: int = 7
+    size: dict[str, int] = {}
+    """Fields of WorldSize to change; empty keeps the defaults."""
+
+
+class SynthSettings(Section):
+    """How many rows are synthesised."""
+
+    train: Count = 256
+    heldout: Count = 96
+    seed: int = 1
+    mix: dict[str, float] = {}
+    """Share per workflow pattern; empty takes the default mix."""
+
+
+class PreprocessSettings(Section):
+    """Rows to parquet."""
+
+    max_tools: Count | None = None
+    """Tools shown per row at most; None shows those the row names."""
+    max_prompt_tokens: Count
+    """Rows whose prompt is longer are left out and counted."""
+
+
+class SftSettings(Section):
+    """The supervised warm start."""
+
+    enabled: bool = True
+    steps: Count
+    batch_size: Count
+    micro_batch_size: Count
+    learning_rate: Annotated[float, Field(gt=0, lt=1)]
+    warmup_steps: Annotated[int, Field(ge=0)] = 0
+    weight_decay: Annotated[float, Field(ge=0)] = 0.0
+    max_length: Count
+    save_freq: Annotated[int, Field(ge=1)] = 10
+    seed: int = 1
+
+
+class LimitSettings(Section):
+    """Limits of one episode; the same in training and evaluation."""
+
+    max_turns: Count
+    max_calls: Count
+    max_tokens: Count
+    max_seconds: Annotated[float, Field(gt=0)]
+    max_invalid: Count
+    parallel_calls: Count
+    observation_tokens: Count
+
+
+class WeightSettings(Section):
+    """Weights of the reward's components; they sum to 1."""
+
+    atomic: Weight = 0.5
+    orchestration: Weight = 0.5
+    state: Weight = 0.0
+
+
+class RewardSettings(Section):
+    """Which reward: ours, or the reference's for comparison."""
+
+    kind: Literal["graduated", "legacy"] = "graduated"
+    weights: WeightSettings = WeightSettings()
+
+
+class EvaluateSettings(Section):
+    """The before/after comparison on held-out rows."""
+
+    rows: Count = 64
+    samples: Annotated[int, Field(ge=1, le=64)] = 4
+    temperature: Annotated[float, Field(gt=0, le=2)] = 1.0
+    """Of the sampled attempts; greedy runs besides."""
+    concurrency: Count = 32
+    policies: tuple[Policy, ...] = ("base", "sft", "rl")
+    seed: int = 1234
+
+
+class LoggingSettings(Section):
+    """Where curves go besides the console and metrics.jsonl."""
+
+    wandb: bool = False
+    tensorboard: bool = True
+
+
+class ToolRl(Section):
+    """Everything under `tool_rl`."""
+
+    profile: str
+    device: Literal["cpu", "cuda"]
+    seed: int
+    run_root: str
+    run_dir: str
+    start_model: str
+    """Folder RL starts from: RUN/sft/hf, or RUN/model where the warm start is off."""
+    budget_minutes: Annotated[float, Field(gt=0)] | None = None
+    data: DataSettings
+    model: ModelSettings
+    task: TaskSettings
+    world: WorldSettings
+    synth: SynthSettings
+    preprocess: PreprocessSettings
+    sft: SftSettings
+    limits: LimitSettings
+    reward: RewardSettings
+    evaluate: EvaluateSettings
+    logging: LoggingSettings
+
+
+def read_settings(values: object) -> tuple[ToolRl | None, list[Problem]]:
+    """Return the settings, or None and every problem pydantic found."""
+    try:
+        return ToolRl.model_validate(values), []
+    except ValidationError as error:
+        return None, [_problem(entry["loc"], entry["type"], entry["msg"], entry["input"]) for entry in error.errors()]
+
+
+def _problem(loc: tuple[int | str, ...], kind: str, message: str, got: object) -> Problem:
+    key = ".".join(["tool_rl", *map(str, loc)])
+    if kind != "extra_forbidden":
+        return Problem(key, f"is {got!r}", expected=message[:1].lower() + message[1:])
+    near = nearest_name(str(loc[-1]), _fields_at(loc[:-1]))
+    return Problem(key, "no such key", nearest=near and ".".join(["tool_rl", *map(str, loc[:-1]), near]))
+
+
+def _fields_at(loc: tuple[int | str, ...]) -> list[str]:
+    model: type[BaseModel] = ToolRl
+    for part in loc:
+        annotation = model.model_fields[str(part)].annotation
+        if not (isinstance(annotation, type) and issubclass(annotation, BaseModel)):
+            return []
+        model = annotation
+    return list(model.model_fields)

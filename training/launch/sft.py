@@ -1,0 +1,107 @@
+"""The sft stage: verl's SFT trainer on the warm-start parquet, then the result as a Hugging Face folder."""
+from __future__ import annotations
+
+import os
+import socket
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+from omegaconf import DictConfig, OmegaConf
+
+from environment.core.errors import StageError
+from training.launch import cpu_env
+from training.launch.export import merge_checkpoint, newest_checkpoint
+from training.launch.paths import RunPaths
+
+SFT_CONFIG = "sft_trainer_engine"
+
+
+def run_sft(config: DictConfig, run_dir: Path) -> Path:
+    """Train the warm start and return its model folder. Continues from the last checkpoint."""
+    paths = RunPaths(run_dir)
+    ranks = int(config.trainer.n_gpus_per_node)
+    if config.tool_rl.device == "cpu":
+        cpu_env.set_defaults(cpu_env.cpu_environment(ranks))
+    cpu_env.set_defaults(cpu_env.loopback_environment())
+    checkpoints = run_dir / "checkpoints" / "sft"
+    settings = sft_config(config, paths, checkpoints)
+    if ranks == 1:
+        _train_here(settings)
+    else:
+        _train_ranks(settings, run_dir / "checkpoints" / "sft.yaml", ranks)
+    return merge_checkpoint(newest_checkpoint(checkpoints), paths.model, paths.sft_model)
+
+
+def sft_config(config: DictConfig, paths: RunPaths, checkpoints: Path) -> DictConfig:
+    """Return verl's SFT configuration with our settings in it."""
+    from training.launch.compose import compose_verl
+
+    ours, actor = config.tool_rl.sft, config.actor_rollout_ref.actor
+    values: dict[str, Any] = {
+        "data": {
+            "train_files": [str(paths.parquet("sft", "train"))],
+            "train_batch_size": ours.batch_size,
+            "micro_batch_size_per_gpu": ours.micro_batch_size,
+            "max_token_len_per_gpu": ours.micro_batch_size * ours.max_length,
+            "max_length": ours.max_length,
+            "use_dynamic_bsz": True,
+            "num_workers": 0,
+            "custom_cls": {"path": "pkg://training.verl_plugin.sft_data", "name": "SftRows"},
+        },
+        "model": {
+            "path": str(paths.model),
+            "use_remove_padding": config.actor_rollout_ref.model.use_remove_padding,
+            "enable_gradient_checkpointing": config.actor_rollout_ref.model.enable_gradient_checkpointing,
+            "override_config": config.actor_rollout_ref.model.override_config,
+        },
+        "engine": {
+            "strategy": actor.strategy,
+            "use_torch_compile": False,
+            "seed": ours.seed,
+            "wrap_policy": actor.fsdp_config.wrap_policy,
+            "reshard_after_forward": actor.fsdp_config.reshard_after_forward,
+        },
+        "optim": {"lr": ours.learning_rate, "lr_warmup_steps": ours.warmup_steps, "weight_decay": ours.weight_decay},
+        "trainer": {
+            "default_local_dir": str(checkpoints),
+            "project_name": config.trainer.project_name,
+            "experiment_name": f"{config.trainer.experiment_name}-sft",
+            "total_epochs": 10_000,
+            "total_training_steps": ours.steps,
+            "logger": ["console", "file"],
+            "seed": ours.seed,
+            "save_freq": ours.save_freq,
+            "max_ckpt_to_keep": 1,
+            "device": config.tool_rl.device,
+            "n_gpus_per_node": config.trainer.n_gpus_per_node,
+        },
+    }
+    base = compose_verl(SFT_CONFIG)
+    OmegaConf.set_struct(base, False)
+    return OmegaConf.merge(base, values)  # type: ignore[return-value]
+
+
+def _train_here(settings: DictConfig) -> None:
+    """Train in this process: one rank needs no launcher, and a second start-up costs seconds."""
+    os.environ.setdefault("VERL_FILE_LOGGER_PATH", str(Path(settings.trainer.default_local_dir) / "sft_metrics.jsonl"))
+    Path(settings.trainer.default_local_dir).mkdir(parents=True, exist_ok=True)
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    rank = {"RANK": "0", "LOCAL_RANK": "0", "WORLD_SIZE": "1", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port)}
+    os.environ.update(rank)
+    from verl.trainer.sft_trainer import run_sft as train
+
+    train(settings)
+
+
+def _train_ranks(settings: DictConfig, file: Path, ranks: int) -> None:
+    file.parent.mkdir(parents=True, exist_ok=True)
+    OmegaConf.save(settings, file, resolve=True)
+    command = [sys.executable, "-m", "torch.distributed.run", "--standalone", f"--nproc_per_node={ranks}"]
+    command += ["-m", "verl.trainer.sft_trainer", f"--config-path={file.parent}", f"--config-name={file.stem}"]
+    done = subprocess.run(command, check=False)
+    if done.returncode:
+        raise StageError("the SFT trainer failed", where="sft", got=f"exit status {done.returncode}", fix="read the log")

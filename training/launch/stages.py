@@ -1,0 +1,129 @@
+"""The stages of the main job: what each needs, what it reads of the configuration, what it leaves behind.
+
+    world ─► synth ─► preprocess ─► sft ─► rl ─► export ─► evaluate ─► report
+                 model ──┘
+
+A stage is a value; the runner runs it, the stamps remember it, the plan prints it.
+"""
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from training.launch.paths import RunPaths
+from training.launch.settings import ToolRl
+
+RL_KEYS = (
+    "data", "actor_rollout_ref", "algorithm", "critic", "reward", "tool_rl.limits", "tool_rl.reward", "tool_rl.task",
+    "trainer.total_training_steps", "trainer.total_epochs", "trainer.nnodes", "trainer.n_gpus_per_node",
+    "trainer.device", "trainer.v1", "tool_rl.seed",
+)  # fmt: skip
+"""Configuration that changes what RL does."""
+
+
+@dataclass(frozen=True)
+class Stage:
+    """One step of the main job, run as a process of its own."""
+
+    name: str
+    does: str
+    """One line for people."""
+    verb: tuple[str, ...]
+    """Arguments of `tool-rl` that do it."""
+    needs: tuple[str, ...] = ()
+    keys: tuple[str, ...] = ()
+    """Dotted configuration keys whose values are part of its stamp."""
+    inputs: tuple[Path, ...] = ()
+    """Files from outside the run."""
+    outputs: tuple[Path, ...] = ()
+    """What must be there, unchanged, for the stage to count as done."""
+    partial: tuple[Path, ...] = ()
+    """What an interrupted try leaves and a later try with equal inputs continues from."""
+
+
+def plan_stages(settings: ToolRl, paths: RunPaths) -> tuple[Stage, ...]:
+    """Return the stages this configuration has, in the order they run."""
+    stages = [_world(settings, paths), *_synth(settings, paths), _model(settings, paths), _preprocess(settings, paths)]
+    stages += [*_sft(settings, paths), _rl(settings, paths), _export(paths)]
+    stages += [_evaluate(policy, settings, paths) for policy in _policies(settings)]
+    return (*stages, _report(stages, paths))
+
+
+def left_out(settings: ToolRl) -> dict[str, str]:
+    """Return the stages this configuration does without, and why."""
+    reasons: dict[str, str] = {}
+    if settings.data.train:
+        reasons["synth"] = "your own rows are used (tool_rl.data.train)"
+    if not settings.sft.enabled:
+        reasons["sft"] = "off (tool_rl.sft.enabled=false): RL starts from the model as it is"
+    return reasons
+
+
+def _policies(settings: ToolRl) -> list[str]:
+    return [policy for policy in settings.evaluate.policies if policy != "sft" or settings.sft.enabled]
+
+
+def _data_files(settings: ToolRl) -> tuple[Path, ...]:
+    return tuple(Path(name) for name in (settings.data.train, settings.data.heldout) if name)
+
+
+def _world(settings: ToolRl, paths: RunPaths) -> Stage:
+    imported = settings.world.kind == "import"
+    does = "import the rows' stored responses as the world" if imported else "build the seed world's cache"
+    inputs = _data_files(settings) if imported else ()
+    return Stage("world", does, ("world",), keys=("tool_rl.world", "tool_rl.task"), inputs=inputs,
+                 outputs=(paths.world,))
+
+
+def _synth(settings: ToolRl, paths: RunPaths) -> list[Stage]:
+    if settings.data.train:
+        return []
+    outputs = tuple(paths.rows(split, ending) for split in ("train", "heldout") for ending in ("jsonl", "pkl"))
+    does = f"write {settings.synth.train} training and {settings.synth.heldout} held-out rows"
+    return [Stage("synth", does, ("synth",), ("world",), ("tool_rl.synth", "tool_rl.task"), outputs=outputs)]
+
+
+def _model(settings: ToolRl, paths: RunPaths) -> Stage:
+    does = f"prepare {settings.model.source or settings.model.name} as a Hugging Face folder"
+    return Stage("model", does, ("model",), keys=("tool_rl.model", "tool_rl.seed"), outputs=(paths.model,))
+
+
+def _preprocess(settings: ToolRl, paths: RunPaths) -> Stage:
+    needs = ("world", "model") if settings.data.train else ("world", "synth", "model")
+    keys = ("tool_rl.preprocess", "tool_rl.task", "tool_rl.limits", "data.max_prompt_length", "data.max_response_length")
+    outputs = tuple(paths.parquet("rl", split) for split in ("train", "heldout"))
+    outputs += (paths.parquet("sft", "train"),) if settings.sft.enabled else ()
+    return Stage("preprocess", "rows to RL and SFT parquet", ("preprocess",), needs, keys, _data_files(settings), outputs)
+
+
+def _sft(settings: ToolRl, paths: RunPaths) -> list[Stage]:
+    if not settings.sft.enabled:
+        return []
+    does = f"supervised warm start, {settings.sft.steps} steps of {settings.sft.batch_size}"
+    keys = ("tool_rl.sft", "tool_rl.device", "actor_rollout_ref.model")
+    return [Stage("sft", does, ("sft",), ("model", "preprocess"), keys, outputs=(paths.sft_model,),
+                  partial=(paths.root / "checkpoints" / "sft",))]
+
+
+def _rl(settings: ToolRl, paths: RunPaths) -> Stage:
+    needs = ("world", "preprocess", "sft") if settings.sft.enabled else ("world", "preprocess", "model")
+    return Stage("rl", "GRPO over several turns against the cached world", ("rl",), needs, RL_KEYS,
+                 outputs=(paths.metrics, paths.checkpoints),
+                 partial=(paths.checkpoints, paths.metrics, paths.rollouts))
+
+
+def _export(paths: RunPaths) -> Stage:
+    return Stage("export", "write the trained model as a Hugging Face folder", ("export",), ("rl",), outputs=(paths.hf,))
+
+
+def _evaluate(policy: str, settings: ToolRl, paths: RunPaths) -> Stage:
+    model_stage = {"base": "model", "sft": "sft", "rl": "export"}[policy]
+    does = f"{policy}: {settings.evaluate.rows} held-out rows, greedy and avg@{settings.evaluate.samples}"
+    keys = ("tool_rl.evaluate", "tool_rl.limits", "tool_rl.reward", "tool_rl.task", "tool_rl.device")
+    return Stage(f"evaluate-{policy}", does, ("evaluate", "--policy", policy), ("world", "preprocess", model_stage),
+                 keys, outputs=(paths.evaluation(policy),))
+
+
+def _report(stages: list[Stage], paths: RunPaths) -> Stage:
+    return Stage("report", "figures and the page for people", ("report",), tuple(stage.name for stage in stages),
+                 outputs=(paths.summary, paths.report))
