@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Sequence
+from collections.abc import Awaitable, Sequence
 from typing import Protocol
 
 from environment.core.trajectory import StopReason, Trajectory
@@ -15,8 +15,8 @@ from environment.session.turns import AssistantTurn
 class Policy(Protocol):
     """Whoever writes the assistant turns: a model behind an endpoint, a rollout engine, a script."""
 
-    async def act(self, new_messages: list[Message]) -> AssistantTurn:
-        """Return the next turn, given the messages since the last one (the opening at first)."""
+    def act(self, new_messages: list[Message], /) -> Awaitable[AssistantTurn]:
+        """Return the next turn, given the messages since the last one (the opening at first); mostly an `async def`."""
         ...
 
 

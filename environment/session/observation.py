@@ -7,12 +7,14 @@ A value that fits its budget is shown whole. Otherwise, until it fits and no fur
     3. fields go, the deepest first and of these the last first; `"omitted_fields": 5` says how many
     4. whatever is left goes from the end
 
-Ids, tokens, slugs, types and names are never clipped and outlive steps 1 to 3: later calls need them.
+Ids, tokens, slugs and names are neither clipped nor dropped before step 4, for later calls need them; only one that
+would take more than half of the budget for itself has no such claim.
 Counting tokens costs more than all else here, so the number of counts is kept near four a value: a guess by
 characters per token comes first, and only its neighbourhood is counted.
 """
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
@@ -27,10 +29,14 @@ TokenCounter = Callable[[str], int]
 CHARS_PER_TOKEN = 4
 """Stands in for a tokenizer where none is given."""
 HOPELESS_CHARS_PER_TOKEN = 12
-"""A text longer than this for every token of its budget is not even counted."""
-CLIP_CHARS = (400, 240, 160, 120, 80, 60, 40, 24, 16)
-"""Lengths to which strings are clipped, one after the other."""
-KEEP = re.compile(r"(?:^|_)(?:ids?|token|slug|type|name|code|error)$|(?:[a-z](?:Id|Token|Slug|Type|Name|Code))$")
+"""A text longer than this for every token of its budget is not counted."""
+HOPELESS_RATIO = 1.6
+"""Nor is one longer than this times its budget by the characters per token seen so far in the same value."""
+MAX_COUNTS = 5
+"""Counts of one phase before a cut that fits is good enough."""
+CLIP_CHARS = (400, 240, 160, 120, 80, 60, 40, 32)
+"""Lengths to which strings are clipped, one after the other; the last leaves dates with their time whole."""
+KEEP = re.compile(r"(?:^|_)(?:ids?|token|slug|name)$|^(?:search_type|dest_type|error)$|[a-z](?:Ids?|Token|Slug|Name)$")
 """Keys whose values later calls are likely to need."""
 
 
@@ -74,7 +80,8 @@ class ObservationCut:
         text = compact(value)
         if budget.fits(text):
             return Observation(text, value, budget.last)
-        for phase in _phases(plain(value), frozenset(keep)):
+        spare = _Spare(frozenset(keep), budget.chars / 2)
+        for phase in _phases(plain(value), spare):
             found = _least_cut(phase, budget)
             if found is not None:
                 return found
@@ -106,6 +113,21 @@ class _Phase:
     build: Callable[[int], JsonValue]
 
 
+@dataclass(frozen=True)
+class _Spare:
+    """Says which values are neither clipped nor dropped until nothing else is left."""
+
+    keep: frozenset[str]
+    longest: float
+    """Characters above which a value is not spared."""
+
+    def holds(self, key: str, value: JsonValue) -> bool:
+        """Return whether the value under this key is spared."""
+        if isinstance(value, Clipped) and key != "error":
+            return False
+        return (key in self.keep or KEEP.search(key) is not None) and len(str(value)) <= self.longest
+
+
 class _Budget:
     """Judges texts; learns characters per token from each count."""
 
@@ -114,6 +136,7 @@ class _Budget:
         self._chars = limit_chars
         self._count = count
         self._ratio = float(CHARS_PER_TOKEN)
+        self._hopeless = float(HOPELESS_CHARS_PER_TOKEN)
         self.last = 0
         """Tokens of the text judged last."""
 
@@ -121,26 +144,31 @@ class _Budget:
         """Return whether the text is within the budget, counting its tokens if need be."""
         if self._chars is not None and len(text) > self._chars:
             return False
-        if self._tokens is not None and len(text) > self._tokens * HOPELESS_CHARS_PER_TOKEN:
+        if self._tokens is not None and len(text) > self._tokens * self._hopeless:
             return False
         self.last = -(-len(text) // CHARS_PER_TOKEN) if self._count is None else self._count(text)
         self._ratio = len(text) / max(self.last, 1)
+        self._hopeless = HOPELESS_RATIO * self._ratio
         return self._tokens is None or self.last <= self._tokens
 
     def seems_to_fit(self, text: str) -> bool:
         """Guess what `fits` would say, without counting."""
-        if self._chars is not None and len(text) > self._chars:
-            return False
-        return self._tokens is None or len(text) <= self._tokens * self._ratio
+        return len(text) <= self.chars
+
+    @property
+    def chars(self) -> float:
+        """The budget in characters, as far as known."""
+        by_tokens = math.inf if self._tokens is None else self._tokens * self._ratio
+        return by_tokens if self._chars is None else min(by_tokens, self._chars)
 
 
-def _phases(value: JsonValue, keep: frozenset[str]) -> Iterator[_Phase]:
+def _phases(value: JsonValue, spare: _Spare) -> Iterator[_Phase]:
     longest = _longest_list(value)
     yield _Phase(longest - 1, lambda level: _cap(value, longest - level))
     single = _cap(value, 1)
-    yield _Phase(len(CLIP_CHARS), lambda level: _clip(single, CLIP_CHARS[level - 1], keep))
-    clipped = _clip(single, CLIP_CHARS[-1], keep)
-    optional = _optional_fields(clipped, keep)
+    yield _Phase(len(CLIP_CHARS), lambda level: _clip(single, CLIP_CHARS[level - 1], spare))
+    clipped = _clip(single, CLIP_CHARS[-1], spare)
+    optional = _optional_fields(clipped, spare)
     yield _Phase(len(optional), lambda level: _without(clipped, optional[:level]))
     bare = _drop(clipped, frozenset(optional))
     rest = [path for path, _ in scalars(bare)][::-1]
@@ -148,28 +176,26 @@ def _phases(value: JsonValue, keep: frozenset[str]) -> Iterator[_Phase]:
 
 
 def _least_cut(phase: _Phase, budget: _Budget) -> Observation | None:
-    """Return the observation at the lowest level that fits, None where the highest does not.
+    """Return the observation at about the lowest level that fits, None where the highest does not.
 
-    Gallops outwards from the guess and bisects once the border is bracketed; the level returned was counted.
+    Each probe is a guess by characters between the bounds known so far, and each count makes the next guess better.
     """
-    low, high, step = 0, phase.levels + 1, 1
-    best: Observation | None = None
-    probe = min(_guess(phase, budget), phase.levels)
-    while low + 1 < high:
+    low, high, best = 0, phase.levels + 1, None
+    for tries in range(2 * MAX_COUNTS):
+        if low + 1 >= high or (best is not None and tries >= MAX_COUNTS):
+            break
+        probe = _guess(phase, budget, low + 1, high - 1) if tries < MAX_COUNTS else high - 1
         seen = phase.build(probe)
         text = compact(seen)
         if budget.fits(text):
-            high, best, towards = probe, Observation(text, seen, budget.last), probe - step
+            high, best = probe, Observation(text, seen, budget.last)
         else:
-            low, towards = probe, probe + step
-        bracketed = low > 0 and best is not None
-        probe = (low + high) // 2 if bracketed else min(max(towards, low + 1), high - 1)
-        step *= 2
+            low = probe
     return best
 
 
-def _guess(phase: _Phase, budget: _Budget) -> int:
-    low, high = 1, phase.levels + 1
+def _guess(phase: _Phase, budget: _Budget, low: int, high: int) -> int:
+    """Return the lowest level of [low, high] that seems to fit, `high` where none does."""
     while low < high:
         middle = (low + high) // 2
         if budget.seems_to_fit(compact(phase.build(middle))):
@@ -209,25 +235,21 @@ def _cap(value: JsonValue, items: int) -> JsonValue:
     return value
 
 
-def _clip(value: JsonValue, chars: int, keep: frozenset[str], key: str = "") -> JsonValue:
-    """Clip every string longer than `chars` that does not stand under a key to spare."""
+def _clip(value: JsonValue, chars: int, spare: _Spare, key: str = "") -> JsonValue:
+    """Clip every string longer than `chars` that is not spared."""
     if is_object(value):
-        return {name: _clip(child, chars, keep, name) for name, child in value.items()}
+        return {name: _clip(child, chars, spare, name) for name, child in value.items()}
     if is_list(value):
-        return [_clip(child, chars, keep, key) for child in value]
-    if isinstance(value, str) and len(value) > chars and (key == "error" or not _spared(key, keep)):
+        return [_clip(child, chars, spare, key) for child in value]
+    if isinstance(value, str) and len(value) > chars and (key == "error" or not spare.holds(key, value)):
         return Clipped(value[: chars - 1] + "…")
     return value
 
 
-def _spared(key: str, keep: frozenset[str]) -> bool:
-    return key in keep or KEEP.search(key) is not None
-
-
-def _optional_fields(value: JsonValue, keep: frozenset[str]) -> list[Path]:
+def _optional_fields(value: JsonValue, spare: _Spare) -> list[Path]:
     """Return the paths of the fields that may go, in the order in which they go."""
-    leaves = [path for path, leaf in scalars(value) if not isinstance(leaf, LeftOut)]
-    paths = [path for path in leaves if not _spared(_last_key(path), keep)]
+    leaves = [(path, leaf) for path, leaf in scalars(value) if not isinstance(leaf, LeftOut)]
+    paths = [path for path, leaf in leaves if not spare.holds(_last_key(path), leaf)]
     return sorted(reversed(paths), key=len, reverse=True)
 
 

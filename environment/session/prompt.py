@@ -51,6 +51,12 @@ def tool_message(observation: Observation) -> Message:
     return {"role": "tool", "content": observation.text}
 
 
+def gold_turns(task: Task) -> list[str]:
+    """Return the assistant turns of the gold chain: one call a turn, then the answer if the task has one."""
+    turns = [call_text(step.function, step.arguments) for step in task.steps]
+    return [*turns, task.answer] if task.answer else turns
+
+
 def gold_messages(task: Task, world: World, cut: ObservationCut, instructions: str | None = None) -> list[Message]:
     """Return the dialogue of the gold chain, one call a turn, just as `Session` would have it.
 
@@ -59,8 +65,7 @@ def gold_messages(task: Task, world: World, cut: ObservationCut, instructions: s
     """
     tools = offered_tools(task, world.schemas)
     messages = opening_messages(task, instructions)
-    for turn, step in enumerate(task.steps):
-        text = call_text(step.function, step.arguments)
+    for turn, (step, text) in enumerate(zip(task.steps, gold_turns(task), strict=False)):
         answer = answer_call(ToolCall(f"t{turn}c0", turn, step.function, step.arguments, text), tools, world)
         if answer.status is not ResultStatus.OK:
             raise DataError(

@@ -75,6 +75,11 @@ class Session:
         """Whether the episode has ended."""
         return self.stop is not None
 
+    @property
+    def tokens_left(self) -> int:
+        """Tokens of the budget that turns and observations have not used."""
+        return max(self.limits.max_tokens - self._tokens, 0)
+
     def opening(self) -> list[Message]:
         """Return the messages the policy starts from."""
         return list(self._opening)
