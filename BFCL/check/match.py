@@ -5,9 +5,10 @@
       │                        └─ per step: name, arguments one by one, edges (value seen before? producer before?)
       └─ left over: surplus (executed well, wanted by no step), failed, repeated, excused (the world timed out)
 
-Each step is credited once, with its best attempt, so trying again costs little and repeating earns nothing. Among
-equally good attempts the one whose consumed values had been seen wins, then the one that was answered, then the
-earliest; an attempt that came too early gives way to an equal one that came after its producers.
+Each step is credited once, with its best attempt, so trying again costs little and repeating earns nothing. An attempt
+that was not carried out stands behind any that was. Among equally good attempts the one whose consumed values had been
+seen wins, then the one that was answered, then the earliest; an attempt that came too early gives way to an equal one
+that came after its producers.
 
 A step is *correct* when its arguments equal the gold ones in canonical form and the call was carried out; a trajectory
 is a *success* when every step is correct, every producer was called in an earlier turn, the episode ended with an
@@ -29,6 +30,7 @@ from environment.core.task import GoldStep, Task
 from environment.core.trajectory import StopReason, Trajectory
 
 _FLOW_BONUS, _ANSWERED_BONUS, _LATE_COST = 1e-3, 1e-5, 1e-9
+_NOT_EXECUTED_WEIGHT = 1e-2
 
 
 @dataclass(frozen=True, slots=True)
@@ -237,6 +239,8 @@ class _Work:
         )
 
     def _weight(self, step: int, position: int) -> float:
+        if self.status[position] == ResultStatus.NOT_EXECUTED:
+            return _NOT_EXECUTED_WEIGHT - _LATE_COST * min(position, 1000)
         credits = self._credit(step, position)
         fit = 1.0 + (sum(c.value for c in credits) / len(credits) if credits else 1.0)
         flows = [self._observed(self.chain.steps[step], a, position) for _, a in self.chain.steps[step].needs if a]

@@ -1,7 +1,8 @@
-"""Tasks and trajectories made by hand: gold chains, and everything one can do wrong with them."""
+"""Tasks and trajectories made by hand, for tests: gold chains, and what one can do wrong with them."""
 from __future__ import annotations
 
 import copy
+import json
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any
@@ -29,8 +30,8 @@ class Move:
     """In the same turn as the move before."""
 
 
-def play(moves: Iterable[Move], stop: StopReason = StopReason.ANSWER, task_id: str = "t") -> Trajectory:
-    """Return the trajectory of these moves, as a session records it."""
+def play(moves: Iterable[Move], stop: StopReason = StopReason.ANSWER, raw: str | None = None) -> Trajectory:
+    """Return the trajectory of these moves, as a session records it; `raw` replaces the text of every call."""
     calls: list[ToolCall] = []
     results: list[ToolResult] = []
     ledger: list[Observed] = []
@@ -38,15 +39,16 @@ def play(moves: Iterable[Move], stop: StopReason = StopReason.ANSWER, task_id: s
     turn, position = -1, 0
     for move in moves:
         turn, position = (turn, position + 1) if move.joined and turn >= 0 else (turn + 1, 0)
-        call = ToolCall(f"t{turn}c{position}", turn, move.name, move.arguments, "{}", move.parse)
+        text = json.dumps({"name": move.name, "arguments": move.arguments}) if raw is None else raw
+        call = ToolCall(f"t{turn}c{position}", turn, move.name, move.arguments, text, move.parse)
         value = move.value if move.status == OK else ERROR
         calls.append(call)
-        results.append(ToolResult(call.id, move.status, value, str(value)))
+        results.append(ToolResult(call.id, move.status, value, json.dumps(value)))
         messages.append({"role": "assistant", "content": f"<tool_call>{call.raw}</tool_call>"})
-        messages.append({"role": "tool", "content": str(value)})
+        messages.append({"role": "tool", "content": json.dumps(value)})
         ledger += [Observed(call.id, "x", v) for v in scalars(value)]
     answer = "done" if stop == StopReason.ANSWER else ""
-    return Trajectory(task_id, tuple(messages), tuple(calls), tuple(results), tuple(ledger), stop, answer)
+    return Trajectory("t", tuple(messages), tuple(calls), tuple(results), tuple(ledger), stop, answer)
 
 
 def gold_moves(task: Task, responses: list[Any]) -> list[Move]:
