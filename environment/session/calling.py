@@ -4,6 +4,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from environment.core.calls import JsonValue, ParseStatus, ResultStatus, ToolCall, WorldAnswer
+from environment.core.dispatch import failure
 from environment.core.errors import DataError, nearest_name
 from environment.core.schema import ToolSchema
 from environment.core.task import Task
@@ -27,22 +28,21 @@ def offered_tools(task: Task, schemas: Mapping[str, ToolSchema]) -> dict[str, To
 def answer_call(call: ToolCall, tools: Mapping[str, ToolSchema], world: World) -> WorldAnswer:
     """Return what becomes of a call. Raises only what `world.call` raises.
 
-    An unreadable call, a tool that is not on offer and wrong arguments never reach the world.
+    An unreadable call and a tool that is not on offer never reach the world. Arguments are the world's to judge, for a
+    recorded answer counts even where our schema is stricter than the service was; a bare miss is explained by
+    what the schema says of the arguments.
     """
     if call.status is not ParseStatus.OK:
-        return refusal(ResultStatus.NOT_EXECUTED, call.problem or "unreadable call")
+        return failure(ResultStatus.NOT_EXECUTED, call.problem or "unreadable call")
     if call.name not in tools:
-        return refusal(ResultStatus.UNKNOWN_TOOL, _unknown(call.name, tools))
-    problems = check_arguments(tools[call.name], call.arguments)
-    if problems:
-        return refusal(ResultStatus.INVALID_ARGUMENTS, "; ".join(problems))
+        return failure(ResultStatus.UNKNOWN_TOOL, _unknown(call.name, tools))
     answer = world.call(call.name, call.arguments)
-    return answer if answer.status is ResultStatus.OK else WorldAnswer(answer.status, _as_error(answer))
-
-
-def refusal(status: ResultStatus, text: str) -> WorldAnswer:
-    """Return an answer that says what was wrong."""
-    return WorldAnswer(status, {"error": text})
+    if answer.status is ResultStatus.OK:
+        return answer
+    problems = check_arguments(tools[call.name], call.arguments) if answer.status is ResultStatus.MISS else []
+    if problems:
+        return failure(ResultStatus.INVALID_ARGUMENTS, "; ".join(problems))
+    return WorldAnswer(answer.status, _as_error(answer))
 
 
 def _as_error(answer: WorldAnswer) -> JsonValue:

@@ -13,11 +13,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from environment.core.calls import JsonValue, ParseStatus, ResultStatus, ToolCall, ToolResult, WorldAnswer
+from environment.core.dispatch import failure
 from environment.core.errors import ToolRlError
 from environment.core.schema import ToolSchema
 from environment.core.task import Task
 from environment.core.trajectory import Observed, StopReason, TokenSpan, Trajectory
-from environment.session.calling import answer_call, offered_tools, refusal
+from environment.session.calling import answer_call, offered_tools
 from environment.session.json_text import clean_text
 from environment.session.ledger import observed
 from environment.session.limits import Limits
@@ -144,19 +145,19 @@ class Session:
 
     def _answer_to(self, call: ToolCall, position: int) -> WorldAnswer:
         if self.done:
-            return refusal(ResultStatus.NOT_EXECUTED, "the episode is over")
+            return failure(ResultStatus.NOT_EXECUTED, "the episode is over")
         if len(self._calls) >= self.limits.max_calls:
             self._end(StopReason.MAX_CALLS)
-            return refusal(ResultStatus.NOT_EXECUTED, f"no calls left; the limit is {self.limits.max_calls}")
+            return failure(ResultStatus.NOT_EXECUTED, f"no calls left; the limit is {self.limits.max_calls}")
         self._count_unreadable(call)
         if position >= self.limits.parallel_calls and call.status is ParseStatus.OK:
             text = f"not executed: at most {self.limits.parallel_calls} call(s) a turn"
-            return refusal(ResultStatus.NOT_EXECUTED, text)
+            return failure(ResultStatus.NOT_EXECUTED, text)
         try:
             return answer_call(call, self._tools, self._world)
         except Exception as error:  # whatever a world raises is its failure, never the model's
             self.abort(StopReason.INFRASTRUCTURE, describe(error))
-            return refusal(ResultStatus.NOT_EXECUTED, "the tool service failed")
+            return failure(ResultStatus.NOT_EXECUTED, "the tool service failed")
 
     def _count_unreadable(self, call: ToolCall) -> None:
         if call.status is ParseStatus.OK:

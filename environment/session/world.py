@@ -1,21 +1,10 @@
-"""`World`: what an episode needs of the place it acts in."""
+"""`World`: what an episode needs of the place it acts in.
+
+One protocol for all: `schemas`, and `call(name, arguments) -> WorldAnswer`. A failing tool, wrong arguments and a miss
+are answers; an exception means that the world itself is broken.
+"""
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Protocol
+from environment.core.dispatch import World
 
-from environment.core.calls import JsonValue, WorldAnswer
-from environment.core.schema import ToolSchema
-
-
-class World(Protocol):
-    """Answers calls. A failing tool is an answer; an exception means the world itself is broken."""
-
-    @property
-    def schemas(self) -> Mapping[str, ToolSchema]:
-        """Every tool of this world by name."""
-        ...
-
-    def call(self, name: str, arguments: dict[str, JsonValue]) -> WorldAnswer:
-        """Return the answer to a call whose name and arguments have been checked."""
-        ...
+__all__ = ["World"]

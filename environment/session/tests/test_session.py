@@ -3,13 +3,14 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import fields, replace
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from environment.core.calls import ResultStatus, ToolCall
+from environment.core.calls import JsonValue, ResultStatus, ToolCall, WorldAnswer
 from environment.core.errors import ConfigError, DataError, ToolRlError
 from environment.core.trajectory import Observed, StopReason, TokenSpan, Trajectory
 from environment.session.limits import Limits
@@ -134,7 +135,7 @@ def test_an_unreadable_call_is_told_and_the_episode_goes_on() -> None:
         ('!Find_City {"query": "x", "quary": 1}', ResultStatus.INVALID_ARGUMENTS, "did you mean query?"),
     ],
 )
-def test_a_wrong_call_never_reaches_the_world(line: str, status: ResultStatus, words: str) -> None:
+def test_a_wrong_call_says_what_is_wrong_and_gets_no_answer(line: str, status: ResultStatus, words: str) -> None:
     world = ToyWorld()
     session = toy_session(world)
     observation, = say(session, line)
@@ -147,10 +148,26 @@ def test_a_wrong_call_never_reaches_the_world(line: str, status: ResultStatus, w
 
 def test_a_miss_is_an_error_for_the_model_and_no_observation() -> None:
     session = toy_session()
-    assert say(session, '!Find_Hotels {"dest_id": "9"}') == [{"error": "miss"}]
+    assert say(session, '!Find_Hotels {"dest_id": "9"}') == [{"error": "No results found"}]
     say(session, "sorry")
     assert session.trajectory().results[0].status is ResultStatus.MISS
     assert session.trajectory().ledger == ()
+
+
+class Recorded(ToyWorld):
+    """Has an answer for a call that the schema forbids, and says nothing of other calls but that they are a miss."""
+
+    def call(self, name: str, arguments: Mapping[str, JsonValue]) -> WorldAnswer:
+        if arguments == {"query": 5, "lax": True}:
+            return WorldAnswer(ResultStatus.OK, {"data": "recorded"})
+        return WorldAnswer(ResultStatus.MISS)
+
+
+def test_a_recorded_answer_counts_and_a_bare_miss_is_explained() -> None:
+    session = toy_session(Recorded())
+    assert say(session, '!Find_City {"query": 5, "lax": true}') == [{"data": "recorded"}]
+    assert say(session, "!Find_City {}") == [{"error": "query is missing"}]
+    assert say(session, CITY) == [{"error": "miss"}]
 
 
 def test_calls_beyond_the_parallel_limit_are_answered_but_not_executed() -> None:

@@ -2,11 +2,14 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from typing import Any
 
 from environment.core.calls import JsonValue, ParseStatus, ResultStatus, ToolCall, WorldAnswer
+from environment.core.dispatch import answer_call
 from environment.core.schema import ToolSchema
 from environment.core.task import GoldStep, Task
+from environment.core.validate import check_arguments
 from environment.session.limits import Limits
 from environment.session.session import Session
 from environment.session.turns import AssistantTurn, ParsedTurn
@@ -37,10 +40,16 @@ class ToyWorld:
         self.asked: list[tuple[str, dict[str, JsonValue]]] = []
         self._broken = broken
 
-    def call(self, name: str, arguments: dict[str, JsonValue]) -> WorldAnswer:
-        self.asked.append((name, arguments))
+    def call(self, name: str, arguments: Mapping[str, JsonValue]) -> WorldAnswer:
         if self._broken:
             raise self._broken
+        return answer_call(self.schemas, name, arguments, self._look_up)
+
+    def _look_up(self, schema: ToolSchema, arguments: dict[str, JsonValue]) -> WorldAnswer | None:
+        name = schema.name
+        if check_arguments(schema, arguments):
+            return None
+        self.asked.append((name, arguments))
         if name == "Find_City":
             return WorldAnswer(ResultStatus.OK, {"data": [{"dest_id": "42", "name": arguments["query"]}]})
         if name == "Find_Hotels" and arguments["dest_id"] == "42":
@@ -48,7 +57,7 @@ class ToyWorld:
         if name == "Get_Hotel":
             detail = {"hotel_id": arguments["hotel_id"], "score": 8.5, "pets": None}
             return WorldAnswer(ResultStatus.OK, {"data": detail})
-        return WorldAnswer(ResultStatus.MISS)
+        return None
 
 
 TASK = Task(
