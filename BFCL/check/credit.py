@@ -47,7 +47,7 @@ def share(gold: JsonValue, given: JsonValue, depth: int = 0) -> float:
         return _share_of_objects(cast("dict[str, JsonValue]", gold), given, depth)
     if isinstance(gold, list):
         return _share_of_lists(cast("list[JsonValue]", gold), given, depth)
-    return 1.0 if gold == given else 0.0
+    return float(gold == given)
 
 
 def json_type(value: JsonValue) -> str:

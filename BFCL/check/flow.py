@@ -7,7 +7,7 @@ itself, error messages and answers that came after the call never count.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import cast
 
 from environment.core.calls import JsonValue, ResultStatus
@@ -63,34 +63,42 @@ def value_at(arguments: Mapping[str, JsonValue], path: str) -> JsonValue | None:
 
 
 class Observations:
-    """Earliest assistant turn whose results showed a value; built from a trajectory on first use."""
+    """Earliest assistant turn whose results showed a value; built from a trajectory on first use.
+
+    Values are looked up as written, and by `scalar_key` only where that fails: nearly all are copied as shown.
+    """
 
     def __init__(self, trajectory: Trajectory) -> None:
         self._trajectory = trajectory
-        self._first: dict[str, int] | None = None
+        self._as_written: dict[str, int] | None = None
+        self._by_key: dict[str, int] | None = None
 
     def before(self, value: JsonValue, turn: int) -> bool:
         """Say whether every scalar of `value` was seen in a result of a turn before `turn`; False for no value."""
         if value is None:
             return False
-        first = self._index()
-        keys = [scalar_key(v) for v in scalars(value)]
-        return bool(keys) and all(first.get(k, _NEVER) < turn for k in keys)
+        if isinstance(value, dict | list):
+            parts = [*scalars(value)]
+            return bool(parts) and all(self._shown(part, turn) for part in parts)
+        return self._shown(value, turn)
 
-    def _index(self) -> dict[str, int]:
-        if self._first is None:
-            self._first = _first_turns(self._trajectory)
-        return self._first
+    def _shown(self, scalar: JsonValue, turn: int) -> bool:
+        if self._as_written is None:
+            self._as_written = self._first_turns(str)
+        if self._as_written.get(str(scalar), _NEVER) < turn:
+            return True
+        if self._by_key is None:
+            self._by_key = self._first_turns(scalar_key)
+        return self._by_key.get(scalar_key(scalar), _NEVER) < turn
 
-
-def _first_turns(trajectory: Trajectory) -> dict[str, int]:
-    answered = {r.call_id for r in trajectory.results if r.status == ResultStatus.OK}
-    turns = {c.id: c.turn for c in trajectory.calls if c.id in answered}
-    first: dict[str, int] = {}
-    for seen in trajectory.ledger:
-        turn = turns.get(seen.call_id)
-        if turn is not None:
-            key = scalar_key(seen.value)
-            if turn < first.get(key, _NEVER):
-                first[key] = turn
-    return first
+    def _first_turns(self, key_of: Callable[[JsonValue], str]) -> dict[str, int]:
+        answered = {r.call_id for r in self._trajectory.results if r.status == ResultStatus.OK}
+        turns = {c.id: c.turn for c in self._trajectory.calls if c.id in answered}
+        first: dict[str, int] = {}
+        for seen in self._trajectory.ledger:
+            turn = turns.get(seen.call_id)
+            if turn is not None and not isinstance(seen.value, dict | list):
+                key = key_of(seen.value)
+                if turn < first.get(key, _NEVER):
+                    first[key] = turn
+        return first

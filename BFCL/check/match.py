@@ -135,6 +135,8 @@ class GoldChain:
         for index, gold in enumerate(self._steps):
             by_tool[gold.step.function].append(index)
         self._by_tool = dict(by_tool)
+        self.twins = tuple(_twins(self._steps))
+        """Groups of steps that ask for the very same call."""
 
     def match(self, trajectory: Trajectory) -> Match:
         """Lay a trajectory beside the chain; total, for any trajectory."""
@@ -179,6 +181,13 @@ class _Gold:
         return cls(step, canonical_arguments(schema, step.arguments), derived, tuple(needs))
 
 
+def _twins(steps: Sequence[_Gold]) -> Iterable[list[int]]:
+    groups: defaultdict[tuple[str, str], list[int]] = defaultdict(list)
+    for index, gold in enumerate(steps):
+        groups[gold.step.function, json_key(gold.arguments)].append(index)
+    return [group for group in groups.values() if len(group) > 1]
+
+
 class _Work:
     """One comparison in progress: canonical calls, their statuses, what had been seen when."""
 
@@ -191,6 +200,7 @@ class _Work:
         self.canonical = [chain.canonical(c) if c.status == ParseStatus.OK else {} for c in self.calls]
         self.seen = Observations(trajectory)
         self._credits: dict[tuple[int, int], tuple[ArgumentCredit, ...]] = {}
+        self._flows: dict[tuple[int, str, int], bool] = {}
         self._keys: dict[int, str] = {}
 
     def assign(self) -> list[int | None]:
@@ -202,13 +212,17 @@ class _Work:
                 by_tool[call.name].append(position)
         for tool, positions in by_tool.items():
             steps = self.chain.steps_of(tool)
+            if len(steps) == len(positions) == 1:
+                chosen[steps[0]] = positions[0]
+                continue
             if len(steps) == 1:
                 chosen[steps[0]] = max(positions, key=lambda p, s=steps[0]: self._weight(s, p))
                 continue
             found = best_assignment([[self._weight(s, p) for p in positions] for s in steps])
             for step, column in zip(steps, found, strict=True):
                 chosen[step] = None if column is None else positions[column]
-            self._untwist(chosen, steps)
+        for twins in self.chain.twins:
+            self._untwist(chosen, twins)
         return chosen
 
     def respect_order(self, chosen: list[int | None]) -> None:
@@ -243,7 +257,7 @@ class _Work:
             return _NOT_EXECUTED_WEIGHT - _LATE_COST * min(position, 1000)
         credits = self._credit(step, position)
         fit = 1.0 + (sum(c.value for c in credits) / len(credits) if credits else 1.0)
-        flows = [self._observed(self.chain.steps[step], a, position) for _, a in self.chain.steps[step].needs if a]
+        flows = [self._observed(step, path, position) for _, path in self.chain.steps[step].needs if path]
         fit += _FLOW_BONUS * sum(flows) / len(flows) if flows else 0.0
         return fit + _ANSWERED_BONUS * (self.status[position] == ResultStatus.OK) - _LATE_COST * min(position, 1000)
 
@@ -253,15 +267,11 @@ class _Work:
             self._credits[step, position] = argument_credits(gold.arguments, self.canonical[position], gold.derived)
         return self._credits[step, position]
 
-    def _untwist(self, chosen: list[int | None], steps: Sequence[int]) -> None:
+    def _untwist(self, chosen: list[int | None], twins: Sequence[int]) -> None:
         """Give the calls of steps that ask for the very same to those steps in order of time."""
-        groups: defaultdict[str, list[int]] = defaultdict(list)
-        for step in steps:
-            if chosen[step] is not None:
-                groups[json_key(self.chain.steps[step].arguments)].append(step)
-        for same in groups.values():
-            for step, position in zip(same, sorted(p for s in same if (p := chosen[s]) is not None), strict=True):
-                chosen[step] = position
+        matched = [step for step in twins if chosen[step] is not None]
+        for step, position in zip(matched, sorted(p for s in matched if (p := chosen[s]) is not None), strict=True):
+            chosen[step] = position
 
     def _step(self, index: int, position: int | None, chosen: Sequence[int | None]) -> StepMatch:
         if position is None:
@@ -280,18 +290,24 @@ class _Work:
         self, index: int, producer: int, argument: str, position: int, chosen: Sequence[int | None]
     ) -> EdgeCheck:
         ordered = self._before(producer, chosen, self.calls[position].turn)
-        observed = self._observed(self.chain.steps[index], argument, position) if argument else ordered
+        observed = self._observed(index, argument, position) if argument else ordered
         return EdgeCheck(producer, argument, observed, ordered)
 
-    def _observed(self, gold: _Gold, path: str, position: int) -> bool:
+    def _observed(self, step: int, path: str, position: int) -> bool:
         """Say whether the value this call consumes at `path` was seen before, as written or in its normal form."""
-        call, canonical = self.calls[position], self.canonical[position]
-        written, normal = value_at(call.arguments, path), value_at(canonical, path)
-        if self.seen.before(written, call.turn) or self.seen.before(normal, call.turn):
+        if (step, path, position) not in self._flows:
+            self._flows[step, path, position] = self._look_for(self.chain.steps[step], path, position)
+        return self._flows[step, path, position]
+
+    def _look_for(self, gold: _Gold, path: str, position: int) -> bool:
+        call = self.calls[position]
+        if self.seen.before(value_at(call.arguments, path), call.turn):
             return True
-        return normal is not None and normal == value_at(gold.arguments, path) and self.seen.before(
-            value_at(gold.step.arguments, path), call.turn
-        )
+        normal = value_at(self.canonical[position], path)
+        if normal is None or self.seen.before(normal, call.turn):
+            return normal is not None
+        meant = value_at(gold.arguments, path)
+        return normal == meant and self.seen.before(value_at(gold.step.arguments, path), call.turn)
 
     def _ordered(self, gold: _Gold, chosen: Sequence[int | None], turn: int) -> bool:
         return all(self._before(producer, chosen, turn) for producer, _ in gold.needs)

@@ -1,4 +1,5 @@
 """The reference's records as tasks with typed edges, and their stored responses, for tests that have the data."""
+# pyright: basic
 from __future__ import annotations
 
 import json

@@ -1,4 +1,5 @@
 """The legacy reward: the recorded verdicts, total on any text, linear in its length, a file that stands alone."""
+# pyright: basic
 from __future__ import annotations
 
 import gzip
@@ -97,8 +98,8 @@ def test_wrong_weights_are_an_error_and_not_a_score() -> None:
 
 
 TAGS = ["<tool_call>", "</tool_call>", "<tool_response>", "</tool_response>"]
-BODIES = ['{"name": "find", "arguments": {"query": null}}', '{"name": [], "arguments": "{}"}', '{"error": 1}', "5", "NaN"]
-fragments = st.sampled_from([*TAGS, *BODIES, GOLD_TEXT, "null", "[" * 3000, "{", "\ufeff", "\0"])
+BODIES = ['{"name": "find", "arguments": {"query": null}}', '{"name": [], "arguments": "{}"}', '{"error": 1}', "5"]
+fragments = st.sampled_from([*TAGS, *BODIES, GOLD_TEXT, "null", "NaN", "[" * 3000, "{", "\ufeff", "\0"])
 
 
 @given(st.lists(fragments | st.text(max_size=8), max_size=12).map("".join))

@@ -1,4 +1,5 @@
 """The graduated reward: gold is 1, every mistake has its place in the order, no exploit pays."""
+# pyright: basic
 from __future__ import annotations
 
 import math

@@ -1,4 +1,5 @@
 """Rewards by name: settings are checked before anything runs, every reward is a picklable pure function."""
+# pyright: basic
 from __future__ import annotations
 
 import math
