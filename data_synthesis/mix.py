@@ -1,0 +1,61 @@
+"""The mix: which share of the rows each pattern gets. Chain length and patterns are the control of difficulty."""
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from data_synthesis.templates.model import Pattern
+from environment.core.errors import ConfigError, nearest_name
+
+
+@dataclass(frozen=True)
+class Mix:
+    """Shares of the rows; they need not sum to one."""
+
+    steps: Mapping[int, float] = field(default_factory=lambda: {1: 0.1, 2: 0.25, 3: 0.35, 4: 0.3})
+    """Number of calls → share. A length that isn't named gets nothing; all lengths count alike where this is empty."""
+    patterns: Mapping[str, float] = field(default_factory=dict[str, float])
+    """Pattern → weight among the patterns of its length, instead of the template's own; 0 leaves it out."""
+
+    def shares(self, patterns: Sequence[Pattern]) -> dict[str, float]:
+        """Return pattern id → share of the rows; the shares sum to one.
+
+        Raises:
+            ConfigError: a pattern is unknown, a share is negative, or nothing is left.
+        """
+        known = [p.id for p in patterns]
+        for name in self.patterns:
+            if name not in known:
+                raise ConfigError(
+                    "unknown pattern", where="synth.mix.patterns", got=name, nearest=nearest_name(name, known)
+                )
+        if any(share < 0 for share in [*self.steps.values(), *self.patterns.values()]):
+            raise ConfigError("a share is negative", where="synth.mix", got=(dict(self.steps), dict(self.patterns)))
+        weights = {p.id: self.patterns.get(p.id, p.weight) for p in patterns}
+        totals = _by_length((len(p.steps), weights[p.id]) for p in patterns)
+        raw = {p.id: self._length_share(len(p.steps)) * weights[p.id] / (totals[len(p.steps)] or 1) for p in patterns}
+        total = sum(raw.values())
+        if total <= 0:
+            raise ConfigError(
+                "no pattern has a share",
+                where="synth.mix",
+                got=dict(self.steps),
+                expected=f"lengths among {sorted(totals)}",
+            )
+        return {name: share / total for name, share in raw.items() if share > 0}
+
+    def _length_share(self, length: int) -> float:
+        return self.steps.get(length, 0.0) if self.steps else 1.0
+
+
+def neediest(shares: Mapping[str, float], made: Mapping[str, int]) -> str:
+    """Return the pattern that lags most behind its share; the first in order on a tie."""
+    total = sum(made.get(name, 0) for name in shares) + 1
+    return max(shares, key=lambda name: shares[name] * total - made.get(name, 0))
+
+
+def _by_length(pairs: Iterable[tuple[int, float]]) -> dict[int, float]:
+    totals: dict[int, float] = {}
+    for length, weight in pairs:
+        totals[length] = totals.get(length, 0.0) + weight
+    return totals

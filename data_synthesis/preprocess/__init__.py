@@ -1,0 +1,1 @@
+"""Preprocessing: records → the parquet files that training reads."""

@@ -1,0 +1,1 @@
+"""Workflow templates: what can be asked, as YAML, and their types."""
