@@ -31,7 +31,7 @@ class WorldSize:
     """A city."""
     attractions: int = 5
     """A city."""
-    cars: int = 5
+    cars: int = 4
     """A city."""
     destinations: int = 5
     """Flight destinations recorded for a city; the simulator itself flies everywhere."""

@@ -1,7 +1,7 @@
 """Flights: places → offers of a day → details and seats; lowest fares around a date; trips of several legs.
 
-An offer's token stands for its route, day, cabin and position, so its details need no memory of the search. Prices in USD
-for one adult; children pay three quarters.
+An offer's token stands for its route, day, cabin and position, so its details need no memory of the search.
+Fares are in USD for one adult; children pay three quarters.
 """
 from __future__ import annotations
 
@@ -89,8 +89,8 @@ class Flights:
     def minutes(self, flight: Flight) -> int:
         """Return the travelling time, in steps of five minutes."""
         far = kilometres(self.places[flight.origin].airport_point, self.places[flight.target].airport_point)
-        extra = between(0, 5, self.seed, "taxiing", flight.origin, flight.target, flight.number) + 18 * self.stops(flight)
-        return 5 * (int(8 + far / 70) + extra)
+        taxiing = between(0, 5, self.seed, "taxiing", flight.origin, flight.target, flight.number)
+        return 5 * (int(8 + far / 70) + taxiing + 18 * self.stops(flight))
 
     def departure(self, flight: Flight) -> str:
         """Return the local time of departure, HH:MM; later offers leave later."""
@@ -141,7 +141,8 @@ class Flights:
         legs = self.legs_of(arguments["token"])
         if legs is None:
             return None
-        return {"token": arguments["token"], "segments": [self._leg(f) for f in legs], "price": sum(map(self.price, legs))}
+        price = sum(map(self.price, legs))
+        return {"token": arguments["token"], "segments": [self._leg(f) for f in legs], "price": price}
 
     def seats(self, arguments: dict[str, JsonValue]) -> JsonValue:
         """Answer `Get_Seat_Map`: four free seats and what choosing them costs."""
@@ -178,12 +179,7 @@ class Flights:
         if (sort := arguments.get("sort", "BEST")) != "BEST":
             trips.sort(key=lambda trip: sum(map(self._order(sort), trip)))
         percent = self._party(arguments)
-        return {
-            "flightOffers": [
-                {"token": self._trip_token(trip), "airline": self.airline(trip[0]), "price": sum(map(self.price, trip)) * percent // 100}
-                for trip in trips
-            ]
-        }  # fmt: skip
+        return {"flightOffers": [self._trip(trip, percent) for trip in trips]}
 
     def lowest_legs(self, arguments: dict[str, JsonValue]) -> JsonValue:
         """Answer `Get_Min_Price_Multi_Stops`: the sum of the lowest fares of the legs."""
@@ -206,6 +202,10 @@ class Flights:
             rest, day = divmod(rest, DAYS)
             legs.append(Flight(*divmod(rest, len(self.places)), day, list(CABINS)[cabin], number))
         return legs
+
+    def _trip(self, trip: list[Flight], percent: int) -> dict[str, JsonValue]:
+        price = sum(map(self.price, trip)) * percent // 100
+        return {"token": self._trip_token(trip), "airline": self.airline(trip[0]), "price": price}
 
     def _trip_token(self, trip: list[Flight]) -> str:
         index = 0

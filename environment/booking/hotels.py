@@ -1,7 +1,7 @@
 """Hotels: destination → hotels of a stay → rooms, policies, payment, reviews.
 
-Everything about a night follows from `Hotels.night_price` and `Hotels.is_free`, so a search, its filters, the room list and
-the availability calendar agree: the price in a search is the price of the cheapest room of that stay.
+Everything about a night follows from `Hotels.night_price` and `Hotels.is_free`, so a search, its filters, the room list
+and the availability calendar agree: the price in a search is the price of the cheapest room of that stay.
 """
 from __future__ import annotations
 
@@ -138,7 +138,8 @@ class Hotels:
         hotels, stay = self._at(arguments), self._stay(arguments, "arrival_date", "departure_date")
         if hotels is None or stay is None:
             return None
-        wanted = set(filter(None, arguments.get("categories_filter", "").replace(" ", "").split(",")))
+        filters: str = arguments.get("categories_filter", "")
+        wanted = {part.strip() for part in filters.split(",") if part.strip()}
         hotels = [h for h in hotels if wanted <= set(h.facilities)]
         priced = self._priced(hotels, stay, arguments)
         priced.sort(key=self._order(arguments.get("sort_by", "popularity")))
@@ -181,10 +182,10 @@ class Hotels:
             return None
         price = self.price(hotel, *stay, arguments)
         offered = _ROOMS if hotel.stars > 3 else _ROOMS[:3]
-        return {
-            "rooms": [] if price is None else
-            [{"room_id": f"{hotel.id}-{n}", "name": room, "price": price * factor // 100} for n, (room, factor) in enumerate(offered, 1)]
-        }  # fmt: skip
+        rooms = [(f"{hotel.id}-{n}", name, percent) for n, (name, percent) in enumerate(offered, 1)]
+        if price is None:
+            return {"rooms": []}
+        return {"rooms": [{"room_id": i, "name": n, "price": price * percent // 100} for i, n, percent in rooms]}
 
     def calendar(self, arguments: dict[str, JsonValue]) -> JsonValue:
         """Answer `Get_Room_Availability`: the free nights from `min_date` to the night before `max_date`."""
@@ -200,9 +201,13 @@ class Hotels:
         if hotel is None or sort not in dict(_SORTS):
             return None
         numbers = [draw(self.seed, "review", hotel.index, sort, n) for n in range(3)]
-        rows = [{"title": _PRAISE[n % 6], "score": 6 + n % 5, "date": day_text(n % 59)} for n in numbers]
-        key = {"sort_recent_desc": "date", "sort_score_desc": "score"}.get(sort)
-        return {"reviews": sorted(rows, key=lambda r: str(r[key]).zfill(2), reverse=True) if key else rows}
+        if sort == "sort_recent_desc":
+            numbers.sort(key=lambda n: n % 59, reverse=True)
+        elif sort == "sort_score_desc":
+            numbers.sort(key=lambda n: n % 5, reverse=True)
+        return {
+            "reviews": [{"title": _PRAISE[n % 6], "score": 6 + n % 5, "date": day_text(n % 59)} for n in numbers]
+        }
 
     def _on_hotel(self, answer: Callable[[Hotel], JsonValue]) -> Answer:
         def of_arguments(arguments: dict[str, JsonValue]) -> JsonValue:
@@ -266,10 +271,12 @@ class Hotels:
 
     def _description(self, hotel: Hotel) -> JsonValue:
         what = ", ".join(_FACILITIES[f].lower() for f in hotel.facilities[1:]) or "a lounge"
-        return [{"description": f"{hotel.name} is a {hotel.stars}-star house in {self.places[hotel.city].city} with {what}."}]
+        city = self.places[hotel.city].city
+        return [{"description": f"{hotel.name} is a {hotel.stars}-star house in {city} with {what}."}]
 
     def _policies(self, hotel: Hotel) -> JsonValue:
-        free = pick(("until 1 day before", "until 3 days before", "until 7 days before", "never"), self.seed, "cancel", hotel.index)
+        deadlines = ("until 1 day before", "until 3 days before", "until 7 days before", "never")
+        free = pick(deadlines, self.seed, "cancel", hotel.index)
         pets = pick(("allowed", "not allowed"), self.seed, "pets", hotel.index)
         smoking = pick(("not allowed", "on the terrace"), self.seed, "smoke", hotel.index)
         rules = (("free_cancellation", free), ("pets", pets), ("smoking", smoking))
@@ -281,7 +288,8 @@ class Hotels:
 
         names = ("Cleanliness", "Location", "Staff")
         parts = [{"question": name, "score": part(name)} for name in names]
-        return {"score": hotel.score, "count": between(40, 990, self.seed, "count", hotel.index), "score_breakdown": parts}
+        count = between(40, 990, self.seed, "count", hotel.index)
+        return {"score": hotel.score, "count": count, "score_breakdown": parts}
 
     def _landmarks(self, hotel: Hotel) -> JsonValue:
         city = self.places[hotel.city].city

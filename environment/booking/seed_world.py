@@ -1,22 +1,24 @@
 """`SeedWorld`: a whole travel site computed from a seed, so that everything runs without recorded data.
 
-Cities, airports and coordinates are real; hotels, flights, cars and tours are made up, small and consistent with each other:
-what a search says of a thing, its details say too. The answer to a call is a function of the seed, the size and the call.
-
-    value = {"data": ...} · unknown ids and dates beyond the calendar (2026 and 2027) are a miss · no search is remembered
+Cities, airports and coordinates are real; hotels, flights, cars and tours are made up, small and consistent with each
+other: what a search says of a thing, its details say too. An answer is a function of the seed, the size and the call;
+no search is remembered. Its value is {"data": ...}; unknown ids and dates outside 2026 and 2027 are a miss.
 """
 from __future__ import annotations
 
 from collections.abc import Mapping
 
+from environment.booking.attractions import Attractions
+from environment.booking.cars import Cars
 from environment.booking.facts import Answer, Facts, WorldSize
 from environment.booking.flights import Flights
 from environment.booking.hotels import Hotels
 from environment.booking.schemas import load_schemas
+from environment.booking.taxis import Taxis
 from environment.core.calls import JsonValue, ResultStatus, WorldAnswer
 from environment.core.dispatch import answer_call
 from environment.core.schema import ToolSchema
-from environment.core.validate import check_arguments
+from environment.core.validate import check_canonical
 
 __all__ = ["SeedWorld", "WorldSize"]
 
@@ -31,14 +33,18 @@ class SeedWorld:
         self.schemas: Mapping[str, ToolSchema] = schemas or load_schemas()
         self.facts = Facts(seed, self.size)
         self.hotels, self.flights = Hotels(self.facts), Flights(self.facts)
-        self._tools: dict[str, Answer] = self.hotels.tools | self.flights.tools
+        self.attractions, self.cars = Attractions(self.facts), Cars(self.facts)
+        self.taxis = Taxis(self.facts, self.hotels)
+        self._tools: dict[str, Answer] = {}
+        for family in (self.hotels, self.flights, self.attractions, self.cars, self.taxis):
+            self._tools |= family.tools
 
     def call(self, name: str, arguments: Mapping[str, JsonValue]) -> WorldAnswer:
         """Return the answer to one call; unknown tools, wrong arguments and misses are answers too."""
         return answer_call(self.schemas, name, arguments, self._look_up)
 
     def _look_up(self, schema: ToolSchema, arguments: dict[str, JsonValue]) -> WorldAnswer | None:
-        if check_arguments(schema, arguments):
+        if check_canonical(schema, arguments):
             return None
         data = self._tools[schema.name](arguments) if schema.name in self._tools else None
         return None if data is None else WorldAnswer(ResultStatus.OK, {"data": data})

@@ -57,14 +57,15 @@ def import_records(
 
 
 def _responses(record: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, JsonValue], JsonValue]]:
-    for step in record.get("steps") or ():
+    for step in cast("Iterable[dict[str, Any]]", record.get("steps") or ()):
         result = step.get("execution_result")
         if isinstance(result, dict):
             held = cast("dict[str, Any]", result)
-            call = held if "function" in held else step.get("ground_truth", {})
+            call = held if "function" in held else cast("dict[str, Any]", step.get("ground_truth") or {})
             yield str(call.get("function")), dict(call.get("arguments") or {}), held.get("execution_result")
 
 
 def _status(response: JsonValue) -> ResultStatus:
-    failed = isinstance(response, dict) and ("error" in response or response.get("status") is False)
+    answer: dict[str, Any] = cast("dict[str, Any]", response) if isinstance(response, dict) else {}
+    failed = "error" in answer or answer.get("status") is False
     return ResultStatus.UPSTREAM_ERROR if failed else ResultStatus.OK

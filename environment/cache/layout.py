@@ -5,12 +5,12 @@
     entries(tool, key, …)      key = canonical arguments as JSON text, unique within its tool;
                                arguments = the text as recorded where it differs from the key; value = zlib of JSON
 
-`digest` covers one row; the content hash covers every row in the order of (tool, key), so it depends neither on the order of
-writing nor on SQLite's pages.
+`digest` covers one row, uncompressed; the content hash covers every row in the order of (tool, key), so it
+depends neither on the order of writing nor on SQLite's pages nor on the zlib at hand.
 """
 from __future__ import annotations
 
-import zlib
+import json
 from collections.abc import Iterable
 from hashlib import blake2b, sha256
 from typing import Any
@@ -18,7 +18,6 @@ from typing import Any
 import orjson
 
 from environment.core.calls import JsonValue
-from environment.core.errors import WorldError
 
 FORMAT = 1
 """Version of this layout; a reader refuses any other."""
@@ -35,23 +34,26 @@ CREATE TABLE entries(
 """
 
 
-def pack(value: JsonValue) -> bytes:
-    """Return a value as compressed JSON."""
-    return zlib.compress(orjson.dumps(value), 6)
-
-
-def unpack(packed: bytes, where: str) -> Any:
-    """Return the value again, a fresh copy each time; WorldError where the bytes are damaged."""
+def encode(value: JsonValue) -> bytes:
+    """Return a value as JSON, its names in the given order."""
     try:
-        return orjson.loads(zlib.decompress(packed))
-    except (zlib.error, orjson.JSONDecodeError) as error:
-        raise WorldError(f"damaged entry: {error}", where=where, fix="rebuild the cache") from error
+        return orjson.dumps(value)
+    except TypeError:  # integers beyond 64 bits and lone surrogates
+        return json.dumps(value, separators=(",", ":")).encode("ascii")
 
 
-def row_digest(tool: str, key: str, status: str, packed: bytes) -> bytes:
-    """Return the 16 bytes that vouch for a row; the value counts in its stored form."""
+def decode(text: bytes) -> Any:
+    """Return the value again, a fresh copy each time."""
+    try:
+        return orjson.loads(text)
+    except orjson.JSONDecodeError:
+        return json.loads(text)
+
+
+def row_digest(tool: str, key: str, status: str, text: bytes) -> bytes:
+    """Return the 16 bytes that vouch for a row, whatever compressed it; `text` is the value as JSON."""
     head = "\0".join((tool, key, status, "")).encode()
-    return blake2b(head + packed, digest_size=16).digest()
+    return blake2b(head + text, digest_size=16).digest()
 
 
 def content_hash(digests: Iterable[bytes]) -> str:

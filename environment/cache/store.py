@@ -1,20 +1,20 @@
 """`CachedWorld`: a recorded world, read only.
 
-Opening costs milliseconds whatever the size, so every worker opens its own. A missing, empty, damaged or foreign file is
-refused at once; a damaged row at the moment it is read. Answers are fresh copies: no caller can alter another's world.
+Opening costs milliseconds whatever the size, so every worker opens its own. A missing, empty or foreign file is refused
+at once, a damaged row at the moment it is read. Answers are fresh copies: no caller can alter another's world.
 """
 from __future__ import annotations
 
+import json
 import os
 import sqlite3
 import threading
+import zlib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-import orjson
-
 from environment.booking.schemas import load_schemas
-from environment.cache.layout import APPLICATION_ID, FORMAT, content_hash, row_digest, unpack
+from environment.cache.layout import APPLICATION_ID, FORMAT, content_hash, decode, row_digest
 from environment.core.calls import JsonValue, ResultStatus, WorldAnswer
 from environment.core.canonical import json_key
 from environment.core.dispatch import answer_call
@@ -26,7 +26,7 @@ _REBUILD = "build it with environment.cache.build.build_seed_cache, or give the 
 
 
 class CachedWorld:
-    """The answers recorded in one file. Open with `CachedWorld.open`; pickles by path; usable from threads and after a fork."""
+    """The answers recorded in one file; pickles by path, usable from threads and after a fork."""
 
     def __init__(self, path: Path, schemas: Mapping[str, ToolSchema]) -> None:
         self.path, self.schemas = Path(path), schemas
@@ -47,9 +47,9 @@ class CachedWorld:
     def entries(self, tool: str) -> Iterator[tuple[dict[str, JsonValue], JsonValue]]:
         """Yield (arguments as recorded, value) of every answer with status ok of a tool, in the order of their keys."""
         for key, status, given, packed, digest in self._pages(tool):
-            self._vouch(tool, key, status, packed, digest)
+            text = self._vouched(tool, key, status, packed, digest)
             if status == ResultStatus.OK:
-                yield orjson.loads(given or key), unpack(packed, f"{self.path.name} {tool}")
+                yield json.loads(given or key), decode(text)
 
     def tools(self) -> dict[str, int]:
         """Return tool → number of recorded answers."""
@@ -61,7 +61,7 @@ class CachedWorld:
         digests: list[bytes] = []
         for tool in self.tools():
             for key, status, _, packed, digest in self._pages(tool):
-                self._vouch(tool, key, status, packed, digest)
+                self._vouched(tool, key, status, packed, digest)
                 digests.append(digest)
         if len(digests) != self.entry_count or content_hash(digests) != self.content_hash:
             raise WorldError("content differs from its hash", where=str(self.path), fix=_REBUILD)
@@ -83,17 +83,24 @@ class CachedWorld:
         key = json_key(arguments)
         query = "SELECT status, value, digest FROM entries WHERE tool = ? AND key = ?"
         for status, packed, digest in self._rows(query, (schema.name, key)):
-            self._vouch(schema.name, key, status, packed, digest)
-            return WorldAnswer(ResultStatus(status), unpack(packed, f"{self.path.name} {schema.name}"))
+            text = self._vouched(schema.name, key, status, packed, digest)
+            return WorldAnswer(ResultStatus(status), decode(text))
         return None
 
-    def _vouch(self, tool: str, key: str, status: str, packed: bytes, digest: bytes) -> None:
-        if row_digest(tool, key, status, packed) != digest:
+    def _vouched(self, tool: str, key: str, status: str, packed: bytes, digest: bytes) -> bytes:
+        """Return a row's value as JSON text once its digest agrees."""
+        try:
+            text = zlib.decompress(packed)
+        except zlib.error as error:
+            raise WorldError(f"damaged entry: {error}", where=f"{self.path} {tool}", got=key, fix=_REBUILD) from error
+        if row_digest(tool, key, status, text) != digest:
             raise WorldError("entry differs from its digest", where=f"{self.path} {tool}", got=key, fix=_REBUILD)
+        return text
 
     def _pages(self, tool: str) -> Iterator[tuple[JsonValue, ...]]:
         """Yield the rows of a tool, some hundred at a time, so that memory stays flat however large the world."""
-        query = "SELECT key, status, arguments, value, digest FROM entries WHERE tool = ? AND key > ? ORDER BY key LIMIT ?"
+        columns = "SELECT key, status, arguments, value, digest FROM entries"
+        query = f"{columns} WHERE tool = ? AND key > ? ORDER BY key LIMIT ?"
         after = ""
         while page := self._rows(query, (tool, after, _PAGE)):
             yield from page

@@ -1,7 +1,7 @@
 """`CacheWriter`: writes a recorded world, all or nothing.
 
-Entries go to a file beside the target; leaving the block without an exception moves it into place in one step, so readers
-see the old world or the new one, never half of it. Each canonical call has one answer; a second, different one is reported.
+Entries go to a file beside the target; leaving the block without an exception moves it into place in one step, so
+readers see the old world or the new one, never half of it. A canonical call has one answer; a second is reported.
 """
 from __future__ import annotations
 
@@ -9,11 +9,12 @@ import os
 import shutil
 import sqlite3
 import time
+import zlib
 from collections.abc import Mapping
 from pathlib import Path
 from types import TracebackType
 
-from environment.cache.layout import APPLICATION_ID, CREATE, FORMAT, content_hash, pack, row_digest
+from environment.cache.layout import APPLICATION_ID, CREATE, FORMAT, content_hash, decode, encode, row_digest
 from environment.cache.report import BuildReport, Conflict
 from environment.core.calls import JsonValue, ResultStatus
 from environment.core.canonical import canonical_arguments, json_key
@@ -50,7 +51,8 @@ class CacheWriter:
         if existing:
             self._sources = {text: i for i, text in self._db.execute("SELECT id, text FROM provenance")}
         else:
-            self._db.executescript(f"PRAGMA application_id = {APPLICATION_ID}; PRAGMA user_version = {FORMAT}; {CREATE}")
+            stamp = f"PRAGMA application_id = {APPLICATION_ID}; PRAGMA user_version = {FORMAT};"
+            self._db.executescript(stamp + CREATE)
         self._db.execute("BEGIN")
         return self
 
@@ -90,12 +92,12 @@ class CacheWriter:
         if status not in RECORDABLE:
             raise DataError("not an answer of a service", got=status, expected=" or ".join(RECORDABLE))
         key, given = json_key(canonical_arguments(schema, arguments)), json_key(dict(arguments))
-        packed = pack(value)
-        digest = row_digest(tool, key, status, packed)
+        text = encode(value)
+        digest, packed = row_digest(tool, key, status, text), zlib.compress(text, 3)
         row = (tool, key, status, None if given == key else given, packed, digest, self._source(provenance))
         added = self._db.execute("INSERT INTO entries VALUES (?,?,?,?,?,?,?) ON CONFLICT DO NOTHING", row).rowcount
         if not added:
-            self._note_repeat(tool, key, digest, arguments, provenance)
+            self._note_repeat(tool, key, decode(text), arguments, provenance)
         return bool(added)
 
     def skip(self, reason: str) -> None:
@@ -109,11 +111,11 @@ class CacheWriter:
         return self._sources[text]
 
     def _note_repeat(
-        self, tool: str, key: str, digest: bytes, arguments: Mapping[str, JsonValue], provenance: str
+        self, tool: str, key: str, value: JsonValue, arguments: Mapping[str, JsonValue], provenance: str
     ) -> None:
-        query = "SELECT digest, text FROM entries JOIN provenance ON id = provenance WHERE tool = ? AND key = ?"
+        query = "SELECT value, text FROM entries JOIN provenance ON id = provenance WHERE tool = ? AND key = ?"
         stored, source = self._db.execute(query, (tool, key)).fetchone()
-        if stored == digest:
+        if decode(zlib.decompress(stored)) == value:
             self._duplicates += 1
         else:
             self._conflicts.append(Conflict(tool, dict(arguments), source, provenance))

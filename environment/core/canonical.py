@@ -32,6 +32,7 @@ _NUMBER = re.compile(r"[+-]?(\d{1,30}(\.\d{0,30})?|\.\d{1,30})([eE][+-]?\d{1,3})
 _DATE = re.compile(r"(\d{4})([-/.])(\d{1,2})\2(\d{1,2})|(\d{4})(\d\d)(\d\d)", re.ASCII)
 _TIME = re.compile(r"(\d{1,2}):(\d\d)(:00)?", re.ASCII)
 _AGES = re.compile(r"\d{1,2}(\s*,\s*\d{1,2})*", re.ASCII)
+_Object = dict[str, JsonValue]
 _TOO_DEEP = '"<nested too deeply>"'
 
 
@@ -67,11 +68,11 @@ def canonical_value(parameter_schema: Mapping[str, Any], value: JsonValue) -> Js
             return _canonical_boolean(value)
         case "array":
             items: Mapping[str, Any] = parameter_schema.get("items", {})
-            value = _read_json(value, list)
-            return [canonical_value(items, v) for v in value] if isinstance(value, list) else value
+            value = _read_json(value)
+            return [canonical_value(items, v) for v in cast("list[Any]", value)] if isinstance(value, list) else value
         case "object":
-            value = _read_json(value, dict)
-            return _canonical_object(parameter_schema, value) if isinstance(value, dict) else value
+            value = _read_json(value)
+            return _canonical_object(parameter_schema, cast(_Object, value)) if isinstance(value, dict) else value
         case _:
             return value
 
@@ -121,15 +122,18 @@ def _canonical_number(parameter: Mapping[str, Any], value: JsonValue) -> JsonVal
 
 def _canonical_string(parameter: Mapping[str, Any], value: JsonValue) -> JsonValue:
     shape = parameter.get("x-format") or parameter.get("format")
-    if shape == "ages" and isinstance(value, list) and all(type(v) is int for v in cast("list[Any]", value)):
-        value = ",".join(str(v) for v in cast("list[int]", value))
+    if shape == "ages" and isinstance(value, list):
+        ages = cast("list[Any]", value)
+        text = ",".join(map(str, ages))
+        return _canonical_text(parameter, text, shape) if all(type(age) is int for age in ages) else ages
     if isinstance(value, float) and value.is_integer():
         value = int(value)
     if isinstance(value, int | float) and not isinstance(value, bool):
         value = str(value)
-    if not isinstance(value, str):
-        return value
-    text = value.strip()
+    return _canonical_text(parameter, value.strip(), shape) if isinstance(value, str) else value
+
+
+def _canonical_text(parameter: Mapping[str, Any], text: str, shape: str | None) -> str:
     if "enum" in parameter:
         return _enum_member(parameter["enum"], text)
     if parameter.get("x-free-text"):
@@ -146,7 +150,10 @@ def _canonical_string(parameter: Mapping[str, Any], value: JsonValue) -> JsonVal
 
 
 def _canonical_boolean(value: JsonValue) -> JsonValue:
-    return {"true": True, "false": False}.get(value.strip().lower(), value) if isinstance(value, str) else value
+    if not isinstance(value, str):
+        return value
+    text = value.strip().lower()
+    return text == "true" if text in ("true", "false") else value
 
 
 def _canonical_date(text: str) -> str:
@@ -178,11 +185,10 @@ def _bare(text: str) -> str:
     return re.sub(r"[\s_-]+", "", text).casefold()
 
 
-def _read_json(value: JsonValue, wanted: type[list[Any]] | type[dict[str, Any]]) -> JsonValue:
+def _read_json(value: JsonValue) -> JsonValue:
     if not isinstance(value, str) or value.lstrip()[:1] not in ("[", "{"):
         return value
     try:
-        read = json.loads(value)
+        return json.loads(value)
     except (ValueError, RecursionError):
         return value
-    return read if isinstance(read, wanted) else value

@@ -1,6 +1,6 @@
 """`answer_call`: the one way a world answers, whatever lies behind it.
 
-    unknown tool → unknown_tool · a recorded or computed answer → that · wrong arguments → invalid_arguments · else → miss
+    unknown tool → unknown_tool · an answer found → that · wrong arguments → invalid_arguments · anything else → miss
 
 The look-up comes before validation: what is recorded is an answer even where the service was laxer than our schema.
 """
@@ -41,7 +41,8 @@ def answer_call(
     schema = schemas.get(name)
     if schema is None:
         near = nearest_name(name, schemas)
-        return failure(ResultStatus.UNKNOWN_TOOL, f"Unknown tool {name[:60]}" + (f", did you mean {near}?" if near else ""))
+        hint = f", did you mean {near}?" if near else ""
+        return failure(ResultStatus.UNKNOWN_TOOL, f"Unknown tool {name[:60]}{hint}")
     found = look_up(schema, canonical_arguments(schema, arguments))
     if found is not None:
         return found

@@ -26,7 +26,11 @@ _TIME = re.compile(r"([01]\d|2[0-3]):[0-5]\d", re.ASCII)
 
 def check_arguments(schema: ToolSchema, arguments: Mapping[str, JsonValue]) -> list[str]:
     """Return what is wrong with a call's arguments, one sentence a problem; an empty list means valid."""
-    given = canonical_arguments(schema, arguments)
+    return check_canonical(schema, canonical_arguments(schema, arguments))
+
+
+def check_canonical(schema: ToolSchema, given: Mapping[str, JsonValue]) -> list[str]:
+    """Return the same for arguments that are in canonical form already."""
     problems = [f"{name} is missing" for name in schema.required if name not in given]
     problems += [_unknown(name, schema) for name in given if name not in schema.properties]
     for name, parameter in schema.properties.items():
@@ -43,7 +47,7 @@ def _unknown(name: str, schema: ToolSchema) -> str:
 
 def _problem(name: str, parameter: Mapping[str, Any], value: JsonValue) -> str | None:
     try:
-        _compiled(json.dumps(parameter, sort_keys=True))(value)
+        _compiled(_Same(parameter))(value)
     except fastjsonschema.JsonSchemaValueException as error:
         return _in_words(name, error)
     except RecursionError:
@@ -55,7 +59,9 @@ def _order_problems(name: str, parameter: Mapping[str, Any], given: Mapping[str,
     problems: list[str] = []
     for rule, words in (("x-after", "after"), ("x-not-before", "on or after")):
         other = parameter.get(rule)
-        early, late = _day(given.get(str(other))), _day(given[name])
+        if other is None:
+            continue
+        early, late = _day(given.get(other)), _day(given[name])
         if early and late and (late < early or (late == early and rule == "x-after")):
             problems.append(f"{name} must be {words} {other} ({early}), got {late}")
     return problems
@@ -68,9 +74,22 @@ def _day(value: JsonValue) -> date | None:
         return None
 
 
+class _Same:
+    """A parameter's schema as a key of the cache below: equal to itself alone, which it keeps alive."""
+
+    def __init__(self, parameter: Mapping[str, Any]) -> None:
+        self.parameter = parameter
+
+    def __hash__(self) -> int:
+        return id(self.parameter)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Same) and other.parameter is self.parameter
+
+
 @lru_cache(maxsize=4096)
-def _compiled(text: str) -> Callable[[JsonValue], JsonValue]:
-    schema = _prepared(json.loads(text))
+def _compiled(same: _Same) -> Callable[[JsonValue], JsonValue]:
+    schema = _prepared(same.parameter)
     formats: dict[str, Any] = {"date": _is_date, "time": _is_time, "ages": _is_ages}
     return cast("Callable[[JsonValue], JsonValue]", fastjsonschema.compile(schema, formats=formats, use_default=False))
 
@@ -138,6 +157,9 @@ def _in_words(name: str, error: fastjsonschema.JsonSchemaValueException) -> str:
 
 
 def _short(value: JsonValue) -> str:
-    text = value if isinstance(value, str) else json.dumps(value)
+    try:
+        text = value if isinstance(value, str) else json.dumps(value)
+    except RecursionError:
+        return "a value nested too deeply"
     shown = text if len(text) <= _SHOWN else text[:_SHOWN] + "…"
     return f"'{shown}'" if isinstance(value, str) else shown
