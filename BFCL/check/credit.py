@@ -41,6 +41,8 @@ def argument_credits(
 
 def share(gold: JsonValue, given: JsonValue, depth: int = 0) -> float:
     """Return how much of `gold` the value `given` has right: 1 exactly when they are equal."""
+    if type(gold) is type(given) and isinstance(gold, str | int):
+        return float(gold == given)
     if depth > DEEPEST or json_type(gold) != json_type(given):
         return 0.0
     if isinstance(gold, dict):
@@ -63,7 +65,8 @@ def _credit(name: str, gold: JsonValue, given: Mapping[str, JsonValue], derived:
     if name not in given:
         return ArgumentCredit(name, 0.0, False, derived)
     value = given[name]
-    return ArgumentCredit(name, share(gold, value), json_type(gold) == json_type(value), derived)
+    right = share(gold, value)
+    return ArgumentCredit(name, right, right > 0.0 or json_type(gold) == json_type(value), derived)
 
 
 def _share_of_objects(gold: dict[str, JsonValue], given: dict[str, JsonValue], depth: int) -> float:

@@ -135,7 +135,7 @@ class GoldChain:
         for index, gold in enumerate(self._steps):
             by_tool[gold.step.function].append(index)
         self._by_tool = dict(by_tool)
-        self.twins = tuple(_twins(self._steps))
+        self.twins = tuple(_twins(self._steps, by_tool))
         """Groups of steps that ask for the very same call."""
 
     def match(self, trajectory: Trajectory) -> Match:
@@ -181,10 +181,11 @@ class _Gold:
         return cls(step, canonical_arguments(schema, step.arguments), derived, tuple(needs))
 
 
-def _twins(steps: Sequence[_Gold]) -> Iterable[list[int]]:
+def _twins(steps: Sequence[_Gold], by_tool: Mapping[str, list[int]]) -> Iterable[list[int]]:
     groups: defaultdict[tuple[str, str], list[int]] = defaultdict(list)
-    for index, gold in enumerate(steps):
-        groups[gold.step.function, json_key(gold.arguments)].append(index)
+    for indices in by_tool.values():
+        for index in indices if len(indices) > 1 else ():
+            groups[steps[index].step.function, json_key(steps[index].arguments)].append(index)
     return [group for group in groups.values() if len(group) > 1]
 
 
