@@ -18,7 +18,7 @@ FILES = ("bfcl_training_3_per_workflow.jsonl", "eval_100.jsonl")
 
 
 def records(name: str) -> list[tuple[Task, list[Any]]]:
-    """Return (task, stored responses) of each record of a file; skips the test where the file is absent."""
+    """Return (task, responses cut to what is used) of each record; skips the test where the file is absent."""
     path = SHARED / "data" / name
     if not path.exists():
         pytest.skip(f"{name}: reference data not there")
@@ -27,10 +27,16 @@ def records(name: str) -> list[tuple[Task, list[Any]]]:
 
 
 def _read(index: int, row: dict[str, Any]) -> tuple[Task, list[Any]]:
-    responses = [s["execution_result"]["execution_result"] for s in row["steps"]]
+    consumed = {scalar_key(v) for s in row["steps"] for _, v in _paths("", s["ground_truth"]["arguments"])}
+    responses = [_cut(s["execution_result"]["execution_result"], consumed) for s in row["steps"]]
     steps = tuple(_step(s, responses) for s in row["steps"])
     tools = tuple(dict.fromkeys(t for s in row["steps"] for t in s["candidate_tools"]))
     return Task(f"{row['workflow_id']}-{index}", row["query"], tools, steps), responses
+
+
+def _cut(response: Any, consumed: set[str]) -> list[Any]:
+    """Return the values of a response that some call uses; the rest would only make the tests slow."""
+    return [value for value in scalars(response) if scalar_key(value) in consumed]
 
 
 def _step(row: dict[str, Any], responses: list[Any]) -> GoldStep:
