@@ -1,11 +1,11 @@
 """Judge one trajectory: what share was right, and what kind of mistake came first."""
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from BFCL.check.match import Match, match
+from BFCL.check.match import Match, StepMatch, match
 from environment.core.calls import ParseStatus
 from environment.core.schema import ToolSchema
 from environment.core.task import Task
@@ -14,6 +14,17 @@ from environment.core.trajectory import StopReason, Trajectory
 Schemas = Mapping[str, ToolSchema]
 Reward = Callable[[Trajectory, Task, Schemas], Any]
 """Scores a trajectory: a number, or an object whose `score` is one. Injected, as rewards live in training."""
+
+
+@dataclass(frozen=True)
+class CallMark:
+    """What one call was good for."""
+
+    step: int | None
+    """The gold step it was matched with, from 0; None for a call no step wanted."""
+    right: bool
+    note: str
+    """What was wrong, in words; empty where nothing was."""
 
 
 @dataclass(frozen=True)
@@ -30,6 +41,8 @@ class Verdict:
     calls: int
     readable: int
     turns: int
+    marks: tuple[CallMark, ...] = ()
+    """One a call, in order."""
 
     def to_json(self) -> dict[str, Any]:
         """Return a plain JSON object."""
@@ -50,6 +63,7 @@ def judge(trajectory: Trajectory, task: Task, schemas: Schemas, reward: Reward |
         calls=found.calls,
         readable=found.readable,
         turns=sum(m.get("role") == "assistant" for m in trajectory.messages),
+        marks=tuple(_marks(found, trajectory)),
     )
 
 
@@ -73,6 +87,31 @@ def fault_of(found: Match, trajectory: Trajectory, task: Task) -> str:
         ("surplus_call", bool(found.surplus)),
     )
     return next((name for name, holds in checks if holds), "no_answer")
+
+
+def _marks(found: Match, trajectory: Trajectory) -> Iterator[CallMark]:
+    by_call = {s.call: s for s in found.steps if s.call is not None}
+    status = {r.call_id: r.status for r in trajectory.results}
+    for position, call in enumerate(trajectory.calls):
+        step = by_call.get(position)
+        if step is not None:
+            note = _complaint(step)
+            yield CallMark(step.step, not note, note)
+        elif call.status != ParseStatus.OK:
+            yield CallMark(None, False, f"unreadable: {call.status.replace('_', ' ')}")
+        elif position in found.surplus:
+            yield CallMark(None, False, "no step wanted it")
+        else:
+            yield CallMark(None, False, str(status.get(call.id, "not_executed")).replace("_", " "))
+
+
+def _complaint(step: StepMatch) -> str:
+    wrong = [c.name for c in step.arguments if c.value < 1]
+    if wrong:
+        return f"wrong {', '.join(wrong)}"
+    if not step.executed:
+        return "not carried out"
+    return "" if step.ordered else "before what it depends on"
 
 
 def _number(score: Any) -> float:

@@ -69,21 +69,27 @@ def rate(outcomes: Sequence[bool]) -> Interval:
     return wilson(sum(outcomes), len(outcomes))
 
 
-def mean(values: Sequence[float], seed: int = 0) -> Interval:
-    """Return the mean with a percentile bootstrap interval; one value alone gives an interval of no width."""
+def mean(values: Sequence[float], seed: int = 0, *, shares: bool = False) -> Interval:
+    """Return the mean with a percentile bootstrap interval; one value alone gives an interval of no width.
+
+    `shares` says that values lie in [0, 1]: where all are 0 or all are 1, resampling knows no doubt and Wilson's
+    interval stands in.
+    """
     if not values:
         return Interval(None, None, None, 0)
+    if shares and len(set(values)) == 1 and values[0] in (0, 1):
+        return wilson(int(values[0]) * len(values), len(values))
     low, high = _bootstrap(np.asarray(values, dtype=float), seed)
     middle = fmean(values)
     return Interval(middle, min(low, middle), max(high, middle), len(values))
 
 
-def avg_at_k(groups: Sequence[Sequence[float]], seed: int = 0) -> Interval:
+def avg_at_k(groups: Sequence[Sequence[float]], seed: int = 0, *, shares: bool = True) -> Interval:
     """Return the mean over items of the mean over each item's samples; items are resampled, not samples.
 
     Samples of one item are not independent, so n counts items. Items without a sample are left out.
     """
-    return mean([fmean(g) for g in groups if g], seed)
+    return mean([fmean(g) for g in groups if g], seed, shares=shares)
 
 
 def pass_at_k(successes: int, n: int, k: int) -> float:

@@ -73,8 +73,8 @@ class _Groups:
         figures = {"success_rate": rate([v.success for v in firsts]), **self._sampled(several, samples)}
         rewards = [v.reward for v in firsts if v.reward is not None]
         figures |= {
-            "turn_accuracy": mean([v.turn_accuracy for v in firsts], self.seed),
-            "call_accuracy": mean([v.call_accuracy for v in firsts], self.seed),
+            "turn_accuracy": mean([v.turn_accuracy for v in firsts], self.seed, shares=True),
+            "call_accuracy": mean([v.call_accuracy for v in firsts], self.seed, shares=True),
             "reward_mean": mean(rewards, self.seed),
             "calls_mean": mean([float(v.calls) for v in firsts], self.seed),
         }
@@ -97,9 +97,9 @@ class _Groups:
         rewards = [[v.reward for v in g if v.reward is not None] for g in groups]
         return {
             f"avg_at_{k}": avg_at_k([[float(v.success) for v in g] for g in groups], self.seed),
-            f"pass_at_{k}": mean([pass_at_k(s, n, k) for s, n in full], self.seed),
-            f"pass_hat_{k}": mean([pass_hat_k(s, n, k) for s, n in full], self.seed),
-            "sampled_reward_mean": avg_at_k(rewards, self.seed),
+            f"pass_at_{k}": mean([pass_at_k(s, n, k) for s, n in full], self.seed, shares=True),
+            f"pass_hat_{k}": mean([pass_hat_k(s, n, k) for s, n in full], self.seed, shares=True),
+            "sampled_reward_mean": avg_at_k(rewards, self.seed, shares=False),
         }
 
 
@@ -108,6 +108,8 @@ def _item(task: Task, greedy: Verdict | None, sampled: Sequence[Verdict]) -> dic
         "task_id": task.id,
         "pattern": task.pattern,
         "length": len(task.steps),
+        "query": task.query,
+        "gold": [{"function": s.function, "arguments": s.arguments} for s in task.steps],
         "greedy": None if greedy is None else greedy.to_json(),
         "sampled": [int(v.success) for v in sampled],
         "sampled_reward": [v.reward for v in sampled],

@@ -1,0 +1,119 @@
+"""Learning curves as inline SVG: every step as a dot, a running mean as the line once there are enough steps."""
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from evaluation.report.figures import number
+from evaluation.report.markup import Markup, el
+
+WIDTH, HEIGHT = 320, 172
+LEFT, RIGHT, TOP, BOTTOM = 44, 10, 10, 24
+SMOOTH_FROM = 12
+"""Fewer steps than this are drawn as they are."""
+
+Points = Sequence[tuple[float, float]]
+
+
+@dataclass(frozen=True)
+class Panel:
+    """One curve: the first of `keys` that a run has is drawn."""
+
+    title: str
+    keys: tuple[str, ...]
+    note: str = ""
+    floor: float | None = None
+    """Lowest value the axis must reach."""
+    ceiling: float | None = None
+
+
+PANELS = (
+    Panel("Reward", ("reward", "reward_mean", "critic/score/mean", "critic/rewards/mean"), "mean of the batch"),
+    Panel(
+        "Success", ("success", "acc", "tool_rl/success", "tool_rl/acc", "reward_extra/acc/mean", "critic/acc/mean"),
+        "share of rollouts fully right", 0.0, 1.0,
+    ),
+    Panel("Assistant turns", ("turns", "tool_rl/turns", "num_turns/mean"), "mean a rollout"),
+    Panel("Readable calls", ("call_validity", "valid_calls", "tool_rl/call_validity"), "share of calls", None, 1.0),
+    Panel("KL to the reference", ("kl", "actor/kl_loss", "actor/reward_kl_penalty", "actor/ppo_kl"), "", 0.0),
+    Panel("Entropy", ("entropy", "actor/entropy"), "nats a token", 0.0),
+    Panel("Gradient norm", ("actor/grad_norm", "grad_norm"), "", 0.0),
+    Panel("Response length", ("response_length/mean", "response_tokens"), "tokens, mean", 0.0),
+    Panel("Throughput", ("tokens_per_s", "perf/throughput", "throughput"), "tokens a second", 0.0),
+    Panel("Step time", ("step_s", "perf/time_per_step", "timing_s/step"), "seconds", 0.0),
+)
+
+
+def panel_points(panel: Panel, steps: Sequence[Mapping[str, Any]]) -> Points:
+    """Return the finite points of a panel's first key that the steps have; empty when they have none."""
+    for key in panel.keys:
+        points = [(float(s["step"]), float(s[key])) for s in steps if key in s and math.isfinite(s[key])]
+        if points:
+            return points
+    return []
+
+
+def curve(panel: Panel, points: Points) -> Markup:
+    """Return a figure of one panel."""
+    first, last = points[0], points[-1]
+    label = f"{panel.title}: {number(first[1])} at step {first[0]:.0f}, {number(last[1])} at step {last[0]:.0f}"
+    caption = el("figcaption", el("b", panel.title), el("span", panel.note), el("output", number(last[1])))
+    return el("figure", caption, _svg(panel, points, label), class_="curve")
+
+
+def smooth(values: Sequence[float], window: int) -> list[float]:
+    """Return the centred running mean, with what there is of the window at the ends."""
+    half = window // 2
+    parts = [values[max(0, i - half) : i + half + 1] for i in range(len(values))]
+    return [sum(p) / len(p) for p in parts]
+
+
+def ticks(low: float, high: float, most: int = 4) -> list[float]:
+    """Return round values from `low` to `high`, at most `most` + 1 of them; `high` must exceed `low`."""
+    raw = (high - low) / most
+    magnitude = 10.0 ** math.floor(math.log10(raw))
+    step = next((m * magnitude for m in (1, 2, 2.5, 5, 10) if m * magnitude >= raw * (1 - 1e-9)), 10 * magnitude)
+    start = math.ceil(low / step - 1e-9)
+    count = math.floor(high / step + 1e-9) - start + 1
+    return [round((start + i) * step, 12) for i in range(count)]
+
+
+def _svg(panel: Panel, points: Points, label: str) -> Markup:
+    low, high = _range(panel, [y for _, y in points])
+    x0, x1 = points[0][0], points[-1][0]
+
+    def x_at(x: float) -> float:
+        return LEFT + (WIDTH - LEFT - RIGHT) * ((x - x0) / (x1 - x0) if x1 > x0 else 0.5)
+
+    def y_at(y: float) -> float:
+        return TOP + (HEIGHT - TOP - BOTTOM) * (1 - (y - low) / (high - low))
+
+    grid = [
+        (el("line", x1=LEFT, x2=WIDTH - RIGHT, y1=f"{y_at(t):.1f}", y2=f"{y_at(t):.1f}", class_="grid"),
+         el("text", number(t), x=LEFT - 6, y=f"{y_at(t) + 3.5:.1f}", class_="tick end"))
+        for t in ticks(low, high)
+    ]
+    marks = sorted({x0, x1, *(t for t in ticks(x0, x1) if t == int(t))}) if x1 > x0 else [x0]
+    marks = [m for m in marks if m in (x0, x1) or min(m - x0, x1 - m) > (x1 - x0) * 0.08]
+    axis = [el("text", f"{m:.0f}", x=f"{x_at(m):.1f}", y=HEIGHT - 7, class_="tick middle") for m in marks]
+    dots = [
+        el("circle", el("title", f"step {x:.0f}: {number(y)}"), cx=f"{x_at(x):.1f}", cy=f"{y_at(y):.1f}", r=2)
+        for x, y in points
+    ]
+    several = len(points) >= SMOOTH_FROM
+    values = smooth([y for _, y in points], max(3, len(points) // 8 | 1)) if several else [y for _, y in points]
+    path = " ".join(f"{x_at(x):.1f},{y_at(y):.1f}" for (x, _), y in zip(points, values, strict=True))
+    line = el("polyline", points=path, class_="line")
+    body = [grid, axis, el("g", dots, class_="dots faint" if several else "dots"), line]
+    return el("svg", body, viewBox=f"0 0 {WIDTH} {HEIGHT}", role="img", aria_label=label)
+
+
+def _range(panel: Panel, values: Sequence[float]) -> tuple[float, float]:
+    """Return the ends of the axis: a little beyond the values, with the panel's floor and ceiling in it."""
+    low, high = min(values), max(values)
+    margin = (high - low) * 0.08 or abs(high) * 0.1 or 1.0
+    low = low - margin if panel.floor is None else min(panel.floor, low)
+    high = high + margin if panel.ceiling is None else max(panel.ceiling, high)
+    return low, high if high > low else low + 1.0
