@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import datetime, timedelta
 
 from environment.booking.draw import Tokens, between, draw, pick
 from environment.booking.facts import DAYS, Answer, Facts, day_number, day_text, is_weekend
@@ -137,12 +136,12 @@ class Flights:
         """Answer `Get_Flight_Details`, for an offer of either search."""
         flight = self.flight(arguments["token"])
         if flight is not None:
-            return {"token": arguments["token"], **self._leg(flight), "price": self.price(flight)}
+            return {"price": self.price(flight), **self._leg(flight)}
         legs = self.legs_of(arguments["token"])
         if legs is None:
             return None
         price = sum(map(self.price, legs))
-        return {"token": arguments["token"], "segments": [self._leg(f) for f in legs], "price": price}
+        return {"price": price, "segments": [self._leg(f) for f in legs]}
 
     def seats(self, arguments: dict[str, JsonValue]) -> JsonValue:
         """Answer `Get_Seat_Map`: four free seats and what choosing them costs."""
@@ -236,14 +235,12 @@ class Flights:
 
     def _leg(self, flight: Flight) -> dict[str, JsonValue]:
         origin, target = self.places[flight.origin], self.places[flight.target]
-        leaves = datetime.fromisoformat(f"{day_text(flight.day)}T{self.departure(flight)}")
-        arrives = leaves + timedelta(minutes=self.minutes(flight))
         number = between(100, 990, self.seed, "number", flight.origin, flight.target, flight.number)
         return {
             "flightNumber": f"{self.airline(flight)[:2].upper()}{number}",
-            "departureAirport": {"code": origin.iata, "name": origin.airport},
-            "arrivalAirport": {"code": target.iata, "name": target.airport},
-            "departureTime": leaves.isoformat(timespec="minutes"),
-            "arrivalTime": arrives.isoformat(timespec="minutes"),
+            "departureTime": f"{day_text(flight.day)}T{self.departure(flight)}",
+            "durationMinutes": self.minutes(flight),
+            "departureAirport": {"name": origin.airport},
+            "arrivalAirport": {"name": target.airport},
             "cabinClass": flight.cabin,
         }

@@ -95,7 +95,7 @@ def _compiled(same: _Same) -> Callable[[JsonValue], JsonValue]:
 
 
 def _prepared(schema: JsonValue) -> JsonValue:
-    """Return the schema with `x-format` in place of `format` and unknown names refused, at every level."""
+    """Return the schema with `x-format` in place of `format`, blank text and unknown names refused, at every level."""
     if isinstance(schema, list):
         return [_prepared(item) for item in cast("list[JsonValue]", schema)]
     if not isinstance(schema, dict):
@@ -104,6 +104,8 @@ def _prepared(schema: JsonValue) -> JsonValue:
     out = {name: _prepared(value) for name, value in known.items()}
     if isinstance(known.get("x-format"), str):
         out["format"] = known["x-format"]
+    if known.get("type") == "string":
+        out.setdefault("minLength", 1)  # optional blanks are gone from the canonical form: this one was required
     if known.get("type") == "object" and "properties" in known:
         out.setdefault("additionalProperties", False)
     return out
