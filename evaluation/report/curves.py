@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from evaluation.report.figures import number
+from evaluation.report.figures import MINUS, number
 from evaluation.report.markup import Markup, el
 
 WIDTH, HEIGHT = 320, 172
@@ -90,10 +90,12 @@ def _svg(panel: Panel, points: Points, label: str) -> Markup:
     def y_at(y: float) -> float:
         return TOP + (HEIGHT - TOP - BOTTOM) * (1 - (y - low) / (high - low))
 
+    heights = ticks(low, high)
+    signs = [f"{t:,.{_decimals(heights)}f}".replace(",", " ").replace("-", MINUS) for t in heights]
     grid = [
         (el("line", x1=LEFT, x2=WIDTH - RIGHT, y1=f"{y_at(t):.1f}", y2=f"{y_at(t):.1f}", class_="grid"),
-         el("text", number(t), x=LEFT - 6, y=f"{y_at(t) + 3.5:.1f}", class_="tick end"))
-        for t in ticks(low, high)
+         el("text", sign, x=LEFT - 6, y=f"{y_at(t) + 3.5:.1f}", class_="tick end"))
+        for t, sign in zip(heights, signs, strict=True)
     ]
     marks = sorted({x0, x1, *(t for t in ticks(x0, x1) if t == int(t))}) if x1 > x0 else [x0]
     marks = [m for m in marks if m in (x0, x1) or min(m - x0, x1 - m) > (x1 - x0) * 0.08]
@@ -108,6 +110,11 @@ def _svg(panel: Panel, points: Points, label: str) -> Markup:
     line = el("polyline", points=path, class_="line")
     body = [grid, axis, el("g", dots, class_="dots faint" if several else "dots"), line]
     return el("svg", body, viewBox=f"0 0 {WIDTH} {HEIGHT}", role="img", aria_label=label)
+
+
+def _decimals(values: Sequence[float]) -> int:
+    """Return the fewest decimals that write all values exactly, at most 6."""
+    return next((d for d in range(6) if all(math.isclose(round(v, d), v, abs_tol=1e-12) for v in values)), 6)
 
 
 def _range(panel: Panel, values: Sequence[float]) -> tuple[float, float]:

@@ -60,7 +60,8 @@ def span(figure: str, interval: Mapping[str, Any]) -> str:
     low, high = interval.get("low"), interval.get("high")
     if low is None or high is None or interval.get("value") is None:
         return ""
-    return f"{number(low)} to {number(high)}" if figure in PLAIN else f"{100 * low:.1f} to {100 * high:.1f}"
+    ends = (number(low), number(high)) if figure in PLAIN else (f"{100 * low:.1f}", f"{100 * high:.1f}")
+    return " to ".join(ends).replace("-", MINUS)
 
 
 def signed(figure: str, value: float | None) -> str:

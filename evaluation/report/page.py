@@ -100,8 +100,8 @@ def _results(run: RunData) -> Section | None:
     items = next(iter(run.evaluations.values()))
     note = (
         f"{items['n']} held-out tasks. Small figures are 95 % intervals: Wilson's for success, a bootstrap over tasks "
-        "for the rest. A task counts as a success when every step was called with the right arguments in the right order, "
-        "nothing else was called, and the model closed with an answer."
+        "for the rest. A task counts as a success when every step was called with the right arguments in the right "
+        "order, nothing else was called, and the model closed with an answer."
     )
     paired_note = (
         "Differences on the same tasks, task by task. Bold: the interval leaves out zero. "

@@ -57,9 +57,10 @@ def differences(evaluations: Evaluations) -> Markup | None:
     rows: list[list[Any]] = []
     for before, after in PAIRS:
         if before in evaluations and after in evaluations:
-            for figure, found in compare(evaluations[before], evaluations[after]).items():
-                if figure == "success_rate" or figure.startswith("avg_at_") or figure == "reward_mean":
-                    rows.append([f"{model_name(before)} → {model_name(after)}", *_paired(figure, found)])
+            found = compare(evaluations[before], evaluations[after]).items()
+            wanted = [(f, p) for f, p in found if f in ("success_rate", "reward_mean") or f.startswith("avg_at_")]
+            heads = [f"{model_name(before)} → {model_name(after)}"] + [""] * len(wanted)
+            rows += [[head, *_paired(f, p)] for head, (f, p) in zip(heads, wanted, strict=False)]
     head = ["Models", "Figure", "Difference", "95 % interval", "Better / worse / same", "McNemar p"]
     return table(head, rows, "Paired differences", "paired") if rows else None
 
@@ -102,13 +103,14 @@ def seeds(rows: Sequence[Mapping[str, Any]]) -> Markup | None:
     for row in rows:
         models, paired = row.get("models", {}), row.get("paired", {}).get("rl-sft", {})
         averages = sorted(k for m in models.values() for k in m if k.startswith("avg_at_"))
-        for figure in dict.fromkeys(["success_rate", *averages]):
+        for number_, figure in enumerate(dict.fromkeys(["success_rate", *averages])):
             cells = [_cell(figure, models.get(m, {}).get(figure)) for m in ("base", "sft", "rl")]
             gain = paired.get(figure, {}).get("difference")
-            shown = [signed(figure, gain["value"]), _small(span(figure, gain))] if gain else DASH
-            body.append([f"Seed {row.get('seed', DASH)}", name_of(figure), *cells, shown])
-    head = ["", "Figure", *(_dotted(m) for m in ("base", "sft", "rl")), "RL − SFT, paired"]
-    return table(head, body, "Seeds", "figures") if body else None
+            shown = [signed(figure, gain["value"]), _small(_ends(figure, gain))] if gain else DASH
+            head = "" if number_ else f"Seed {row.get('seed', DASH)}"
+            body.append([head, name_of(figure), *cells, shown])
+    titles = ["", "Figure", *(_dotted(m) for m in ("base", "sft", "rl")), "RL − SFT, paired"]
+    return table(titles, body, "Seeds", "figures") if body else None
 
 
 def times(wall: Mapping[str, Any]) -> Markup | None:
@@ -126,8 +128,11 @@ def _paired(figure: str, found: Paired) -> list[Any]:
     sure = (interval["low"] > 0 or interval["high"] < 0) if interval["value"] is not None else False
     gain = el("b" if sure else "span", signed(figure, interval["value"]), class_="sure" if sure else None)
     score = f"{found.wins} / {found.losses} / {found.ties}"
-    ends = f"{signed(figure, interval['low'])} to {signed(figure, interval['high'])}"
-    return [name_of(figure), gain, ends, score, probability(found.p_value)]
+    return [name_of(figure), gain, _ends(figure, interval), score, probability(found.p_value)]
+
+
+def _ends(figure: str, interval: Mapping[str, Any]) -> str:
+    return f"{signed(figure, interval['low'])} to {signed(figure, interval['high'])}"
 
 
 def _cell(figure: str, interval: Mapping[str, Any] | None) -> Any:
