@@ -36,8 +36,6 @@ def run_sft(config: DictConfig, run_dir: Path) -> Path:
 
 def sft_config(config: DictConfig, paths: RunPaths, checkpoints: Path) -> DictConfig:
     """Return verl's SFT configuration with our settings in it."""
-    from training.launch.compose import compose_verl
-
     ours, actor = config.tool_rl.sft, config.actor_rollout_ref.actor
     values: dict[str, Any] = {
         "data": {
@@ -78,9 +76,20 @@ def sft_config(config: DictConfig, paths: RunPaths, checkpoints: Path) -> DictCo
             "n_gpus_per_node": config.trainer.n_gpus_per_node,
         },
     }
-    base = compose_verl(SFT_CONFIG)
+    base = _verl_defaults()
     OmegaConf.set_struct(base, False)
     return OmegaConf.merge(base, values)  # type: ignore[return-value]
+
+
+def _verl_defaults() -> DictConfig:
+    from hydra import compose, initialize_config_dir
+    from hydra.core.global_hydra import GlobalHydra
+
+    from training.launch.compose import verl_config_dir
+
+    GlobalHydra.instance().clear()
+    with initialize_config_dir(str(verl_config_dir()), version_base="1.3"):
+        return compose(SFT_CONFIG)
 
 
 def _train_here(settings: DictConfig) -> None:

@@ -1,0 +1,73 @@
+"""The line of one training step: what a person watching wants to know, from trajectories and verl's own metrics."""
+from __future__ import annotations
+
+import json
+import math
+from collections import defaultdict
+from typing import Any
+
+
+def summarise(
+    extra: list[dict[str, Any]],
+    groups: list[str],
+    verl: dict[str, Any],
+    timing: dict[str, float],
+    step: int,
+) -> dict[str, Any]:
+    """Return the metrics of a step.
+
+    Args:
+        extra: the rollouts' extra fields, each with `reward_extra_info` and a JSON `trajectory`.
+        groups: prompt of each rollout, for the share of groups that carry a learning signal.
+        verl: verl's metrics of the step.
+        timing: seconds of the step's parts.
+    """
+    rewards = [fields["reward_extra_info"] for fields in extra]
+    meta = [json.loads(fields["trajectory"])["meta"] for fields in extra]
+    made = sum(r.get("calls/made", 0.0) for r in rewards)
+    readable = made - sum(r.get("calls/unreadable", 0.0) + r.get("calls/failed", 0.0) for r in rewards)
+    seconds = float(timing.get("step", math.nan))
+    tokens = _number(verl, "perf/total_num_tokens")
+    return {
+        "step": step,
+        "reward": _mean([r["score"] for r in rewards]),
+        "success": _mean([r["acc"] for r in rewards]),
+        "turns": _mean([float(m["turns"]) for m in meta]),
+        "call_valid": readable / made if made else 0.0,
+        "kl": _number(verl, "actor/ppo_kl"),
+        "entropy": _number(verl, "actor/entropy", "actor/entropy_loss"),
+        "grad_norm": _number(verl, "actor/grad_norm"),
+        "tokens_per_s": tokens / seconds if seconds else 0.0,
+        "rollouts": len(rewards),
+        "void": sum(r["void"] for r in rewards),
+        "live_groups": _live_groups(groups, [r["score"] for r in rewards]),
+        "step_s": seconds,
+        "timing": {name: round(float(value), 3) for name, value in timing.items()},
+    }
+
+
+def written_step(line: str) -> float:
+    """Return the step of a metrics line; infinity for a torn one, so that it is dropped."""
+    try:
+        return float(json.loads(line)["step"])
+    except (ValueError, KeyError, TypeError):
+        return math.inf
+
+
+def _live_groups(groups: list[str], scores: list[float]) -> float:
+    """Return the share of groups whose scores differ; the others have zero advantage."""
+    by_group: dict[str, list[float]] = defaultdict(list)
+    for group, score in zip(groups, scores, strict=True):
+        by_group[group].append(score)
+    return _mean([float(max(s) - min(s) > 1e-9) for s in by_group.values()])
+
+
+def _mean(values: list[float]) -> float:
+    return sum(values) / len(values) if values else 0.0
+
+
+def _number(metrics: dict[str, Any], *names: str) -> float:
+    for name in names:
+        if name in metrics:
+            return float(metrics[name])
+    return 0.0

@@ -1,0 +1,84 @@
+"""`tool_rl`: verl's synchronous trainer that also keeps trajectories and a metrics file a person can read.
+
+Everything numerical is verl's: with this trainer and with `sync` the same batch gives the same update.
+"""
+from __future__ import annotations
+
+import json
+import time
+from pathlib import Path
+from typing import Any
+
+import transfer_queue as tq
+from transfer_queue import KVBatchMeta
+from verl.trainer.ppo.v1.trainer_base import register_trainer
+from verl.trainer.ppo.v1.trainer_sync import PPOTrainerSync
+
+from training.verl_plugin.step_metrics import summarise, written_step
+
+METRICS = "metrics.jsonl"
+
+
+@register_trainer("tool_rl")
+class ToolRlTrainer(PPOTrainerSync):
+    """Synchronous GRPO whose rollouts are `Trajectory` objects."""
+
+    @property
+    def trainer_mode(self) -> str:
+        """Return `sync`: verl compares the mode with that name wherever synchronous training differs."""
+        return "sync"
+
+    @trainer_mode.setter
+    def trainer_mode(self, _value: str) -> None:
+        """Ignore the configured name, which only chose this class."""
+
+    def on_init_end(self) -> None:
+        """Drop metrics of steps that the restored checkpoint does not know, then load the weights into the engine."""
+        super().on_init_end()
+        self._run = Path(self.config.tool_rl.run_dir)
+        keep_until(self._run / METRICS, self.global_steps)
+
+    def _compute_metrics(
+        self, batch: KVBatchMeta, metrics: dict[str, Any], timing_raw: dict[str, float], global_steps: int, epoch: int
+    ) -> None:
+        super()._compute_metrics(batch, metrics, timing_raw, global_steps, epoch)
+        keys = [k for k, tag in zip(batch.keys, batch.tags, strict=True) if not tag.get("is_padding", False)]
+        data = tq.kv_batch_get(keys=keys, partition_id=batch.partition_id, select_fields=["extra_fields", "uid"])
+        extra = list(data["extra_fields"].tolist())
+        groups = [str(u) for u in data["uid"].tolist()]
+        self._keep_rollouts(extra, global_steps)
+        line = summarise(extra, groups, metrics, timing_raw, global_steps)
+        metrics.update({f"tool_rl/{name}": value for name, value in line.items() if isinstance(value, float)})
+        verl = {name: float(value) for name, value in metrics.items() if _is_number(value)}
+        append_line(self._run / METRICS, {**line, "time": round(time.time(), 3), "verl": verl})
+
+    def _keep_rollouts(self, extra: list[dict[str, Any]], step: int) -> None:
+        path = self._run / "rollouts" / f"step_{step:05d}.jsonl"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        half = path.with_suffix(".part")
+        with half.open("w", encoding="utf-8") as file:
+            for fields in extra:
+                row = json.loads(fields["trajectory"])
+                row["meta"]["reward"] = fields["reward_extra_info"]
+                file.write(json.dumps(row, ensure_ascii=False) + "\n")
+        half.replace(path)
+
+
+def append_line(path: Path, row: dict[str, Any]) -> None:
+    """Append one JSON line and flush it, so that a watcher sees whole lines."""
+    with path.open("a", encoding="utf-8") as file:
+        file.write(json.dumps(row) + "\n")
+
+
+def keep_until(path: Path, step: int) -> None:
+    """Drop lines after `step` and a torn last line: steps after a checkpoint are run again."""
+    if not path.exists():
+        return
+    lines = [line for line in path.read_text(encoding="utf-8").splitlines() if written_step(line) <= step]
+    half = path.with_suffix(".part")
+    half.write_text("".join(line + "\n" for line in lines), encoding="utf-8")
+    half.replace(path)
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) or hasattr(value, "item")
