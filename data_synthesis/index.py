@@ -154,5 +154,5 @@ def _holds(found: JsonValue, wanted: str, said: Mapping[str, str]) -> bool:
 def answers(value: JsonValue) -> bool:
     """Return whether a recorded value says anything: not empty, not an error, `status` not false, `data` not empty."""
     if isinstance(value, dict):
-        return not value.get("error") and value.get("status", True) is not False and bool(value.get("data", value))  # pyright: ignore[reportUnknownMemberType, reportUnknownArgumentType]
+        return not value.get("error") and value.get("status", True) is not False and bool(value.get("data", value))
     return bool(value)

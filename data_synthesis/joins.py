@@ -18,12 +18,15 @@ from dataclasses import dataclass
 from typing import Any
 
 from data_synthesis.paths import generic, leaves
+from data_synthesis.words import dates_in
 from environment.core.calls import JsonValue
-from environment.core.canonical import canonical_value
+from environment.core.canonical import canonical_value, fold_text
 from environment.core.schema import ToolSchema
 from environment.core.task import Edge
 
 _DATE = re.compile(r"\d{4}-\d\d-\d\d([T ].*)?|\d\d?:\d\d")
+_NUMERIC = re.compile(r"[+-]?\d{1,15}(\.\d{1,15})?")
+_WORD = re.compile(r"\w+")
 _MIN_TEXT = 6
 _MIN_DIGITS = 5
 
@@ -38,7 +41,11 @@ class Earlier:
 
 
 def join_edges(
-    arguments: Mapping[str, JsonValue], schema: ToolSchema | None, earlier: Sequence[Earlier], named: Sequence[int] = ()
+    arguments: Mapping[str, JsonValue],
+    schema: ToolSchema | None,
+    earlier: Sequence[Earlier],
+    named: Sequence[int] = (),
+    query: str = "",
 ) -> tuple[Edge, ...]:
     """Return one edge for every argument leaf that an earlier response explains.
 
@@ -47,11 +54,12 @@ def join_edges(
         schema: of its tool; None joins by telling values alone.
         earlier: the steps before it.
         named: producers the record itself names.
+        query: what the user said; a place or date stated there needs no source.
     """
     order = sorted(earlier, key=lambda e: (e.number not in named, -e.number))
     edges: list[Edge] = []
     for path, value in leaves(dict(arguments)):
-        edge = _explain(path, value, schema, order)
+        edge = None if _said(value, query) else _explain(path, value, schema, order)
         if edge is not None:
             edges.append(edge)
     return tuple(edges)
@@ -85,6 +93,18 @@ def _explain(path: str, value: JsonValue, schema: ToolSchema | None, order: Sequ
     return fallback
 
 
+def _said(value: JsonValue, query: str) -> bool:
+    if not isinstance(value, str) or not value.strip():
+        return False
+    if _DATE.fullmatch(value):
+        return any(day.isoformat() == value[:10] for day in dates_in(query))
+    return f" {_words(value)} " in f" {_words(query)} "
+
+
+def _words(text: str) -> str:
+    return " ".join(_WORD.findall(fold_text(text)))
+
+
 def _gives(schema: ToolSchema | None, field: str) -> str | None:
     if schema is None:
         return None
@@ -92,9 +112,10 @@ def _gives(schema: ToolSchema | None, field: str) -> str | None:
     return schema.gives.get(shape) or schema.gives.get(f"data.{shape}") or schema.gives.get(f"data{shape}")
 
 
-def _loose(value: JsonValue) -> str:
+def _loose(value: JsonValue) -> str | float:
+    """Return a form that is equal wherever canonical values can be: numbers as numbers, text folded."""
     text = str(value).strip().casefold()
-    return text.removesuffix(".0") if isinstance(value, float) else text
+    return float(text) if _NUMERIC.fullmatch(text) else text
 
 
 def _telling(value: JsonValue) -> bool:

@@ -33,13 +33,8 @@ def split(path: str) -> tuple[str | int, ...]:
 def get(value: JsonValue, path: str) -> JsonValue | _Missing:
     """Return the value at `path`, or MISSING; never raises."""
     for part in split(path):
-        if (isinstance(part, int) and isinstance(value, list) and part < len(value)) or (
-            isinstance(part, str) and isinstance(value, dict) and part in value
-        ):  # pyright: ignore[reportUnknownArgumentType]
-            value = value[part]  # pyright: ignore[reportUnknownVariableType]
-        else:
-            return MISSING
-    return value  # pyright: ignore[reportUnknownVariableType]
+        value = _child(value, part)
+    return value
 
 
 def generic(path: str) -> str:
@@ -59,3 +54,9 @@ def leaves(value: Any, path: str = "") -> Iterator[tuple[str, JsonValue]]:
             yield from leaves(item, f"{path}[{number}]")
     else:
         yield path, value
+
+
+def _child(value: Any, part: str | int) -> JsonValue | _Missing:
+    if isinstance(part, int):
+        return value[part] if isinstance(value, list) and part < len(value) else MISSING
+    return value.get(part, MISSING) if isinstance(value, dict) else MISSING

@@ -66,7 +66,7 @@ def load_plain(path: Path) -> list[dict[str, Any]]:
         raise DataError(
             "the pickle holds no list", where=str(path), got=type(rows).__name__, expected="a list of records"
         )
-    return list(_dicts(rows, path))  # pyright: ignore[reportUnknownArgumentType]
+    return list(_dicts(rows, path))
 
 
 def dump_plain(rows: list[dict[str, Any]]) -> bytes:

@@ -72,7 +72,7 @@ def _row(line: bytes, where: str) -> dict[str, Any]:
         raise DataError("the line is no JSON", where=where, got=str(error)) from error
     if not isinstance(row, dict):
         raise DataError("the line is no record", where=where, got=type(row).__name__, expected="a JSON object")
-    return row  # pyright: ignore[reportUnknownVariableType]
+    return row
 
 
 def _write_jsonl(path: Path, rows: Iterable[dict[str, Any]]) -> int:

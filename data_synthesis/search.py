@@ -10,6 +10,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import TypeGuard
 
 from data_synthesis.index import Entries, Entry, Key, WorldIndex
 from data_synthesis.paths import get
@@ -138,20 +139,24 @@ def item_of(entry: Entry, field_path: str, rule: Rule, ranks: Mapping[Rule, str]
     """
     path = field_path.partition("[@")[0]
     items = get(entry.value, path)
-    if not isinstance(items, list) or len(items) < 2:  # pyright: ignore[reportUnknownArgumentType]
+    if not isinstance(items, list) or len(items) < 2:
         return None
-    number = _POSITION[rule] if rule in _POSITION else _winner(items, ranks.get(rule, "?"), rule)  # pyright: ignore[reportUnknownArgumentType]
+    number = _POSITION[rule] if rule in _POSITION else _winner(items, ranks.get(rule, "?"), rule)
     if number is None or get(entry.seen, f"{path}[{number}]") != get(entry.value, f"{path}[{number}]"):
         return None
     return number
 
 
 def _winner(items: list[JsonValue], path: str, rule: Rule) -> int | None:
-    numbers = [get(item, path) for item in items]
-    if not all(isinstance(n, int | float) and not isinstance(n, bool) for n in numbers):
+    numbers: list[float] = [n for n in (get(item, path) for item in items) if _number(n)]
+    if len(numbers) < len(items):
         return None
-    best = min(numbers) if rule is Rule.CHEAPEST else max(numbers)  # pyright: ignore[reportArgumentType, reportUnknownVariableType]
+    best = min(numbers) if rule is Rule.CHEAPEST else max(numbers)
     return numbers.index(best) if numbers.count(best) == 1 else None
+
+
+def _number(value: object) -> TypeGuard[float]:
+    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def _rules(pattern: Pattern, rng: random.Random) -> Iterator[dict[str, Rule]]:

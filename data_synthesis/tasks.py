@@ -139,7 +139,7 @@ def _steps(row: _Record, schemas: Mapping[str, ToolSchema] | None, where: str) -
         edges = (
             _edges(step, number, where)
             if step.edges is not None
-            else join_edges(call.arguments, schema, earlier, step.depends_on)
+            else join_edges(call.arguments, schema, earlier, step.depends_on, row.query)
         )
         depends = tuple(sorted({*step.depends_on, *(e.producer for e in edges)}))
         done.append(GoldStep(call.function, call.arguments, depends, edges))
