@@ -170,7 +170,7 @@ logged() {
 }
 
 pip_install() {
-  logged "$1" "$venv/bin/python" -m pip install --no-input --progress-bar off --retries 5 "${@:2}"
+  logged "$1" "$venv/bin/python" -m pip install --no-input --progress-bar off "${@:2}"
 }
 
 # A download that fails is tried once more; then one message says what to do.
@@ -211,7 +211,9 @@ make_venv() {
 install_packages() {
   local torch index=() todo
   torch="$(grep -m 1 '^torch==' "$lock")"
-  pip_install 0 "pip==$pip_version" || pip_install 0 "pip==$pip_version" || die "could not bring pip to $pip_version" "The whole story: $log"
+  if [ "$("$venv/bin/python" -c 'import pip; print(pip.__version__)')" != "$pip_version" ]; then
+    install_or_die "pip $pip_version" 0 "pip==$pip_version"
+  fi
   todo="$venv/to-install.txt"
   "$venv/bin/python" "$here/check/installed.py" "$lock" >"$todo"
   if grep -q '^torch==' "$todo"; then
@@ -242,7 +244,7 @@ install_dev() {
   mark_done dev "$dev_state"
 }
 
-export PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_ROOT_USER_ACTION=ignore PYTHONNOUSERSITE=1
+export PIP_RETRIES="${PIP_RETRIES:-5}" PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_ROOT_USER_ACTION=ignore PYTHONNOUSERSITE=1
 unset PYTHONPATH PYTHONHOME PIP_TARGET PIP_PREFIX PIP_USER PIP_REQUIRE_HASHES
 
 make_venv

@@ -24,9 +24,9 @@ SLIM = (
     "BFCL.check",
     "training.reward",
     "training.launch.config",
-    "scripts.cli",
+    "scripts.cli.app",
 )
-"""What is imported; `scripts.cli` is also asked for its help."""
+"""What is imported; `scripts.cli.app` is also asked for its help."""
 
 CPU_SECONDS = 0.5
 TRIES = 3
@@ -40,7 +40,7 @@ except ModuleNotFoundError:
     found = False
 if found:
     module = importlib.import_module(name)
-    if hasattr(module, "main") and name == "scripts.cli":
+    if hasattr(module, "main") and name == "scripts.cli.app":
         sys.argv = ["tool-rl", "--help"]
         with contextlib.suppress(SystemExit), contextlib.redirect_stdout(io.StringIO()):
             module.main()

@@ -1,0 +1,1 @@
+"""Benches that compare this project with others on one machine in one run."""
