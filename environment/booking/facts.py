@@ -39,7 +39,7 @@ class WorldSize:
     """Dates of the calendar recorded."""
 
     def __post_init__(self) -> None:
-        most = {"cities": len(all_places()), "hotels": 7, "attractions": 9, "cars": 9, "destinations": 40, "dates": 120}
+        most = {"cities": len(all_places()), "hotels": 6, "attractions": 9, "cars": 9, "destinations": 40, "dates": 120}
         for name, limit in most.items():
             if not 1 <= getattr(self, name) <= limit:
                 got = getattr(self, name)

@@ -50,9 +50,9 @@ def decode(text: bytes) -> Any:
         return json.loads(text)
 
 
-def row_digest(tool: str, key: str, status: str, text: bytes) -> bytes:
+def row_digest(tool: str, key: str, status: str, given: str | None, text: bytes) -> bytes:
     """Return the 16 bytes that vouch for a row, whatever compressed it; `text` is the value as JSON."""
-    head = "\0".join((tool, key, status, "")).encode()
+    head = "\0".join((tool, key, status, given or "", "")).encode()
     return blake2b(head + text, digest_size=16).digest()
 
 

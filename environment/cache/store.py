@@ -22,6 +22,7 @@ from environment.core.errors import WorldError
 from environment.core.schema import ToolSchema
 
 _PAGE = 500
+_SELECT = "SELECT key, status, arguments, value, digest FROM entries"
 _REBUILD = "build it with environment.cache.build.build_seed_cache, or give the path of another world"
 
 
@@ -46,8 +47,9 @@ class CachedWorld:
 
     def entries(self, tool: str) -> Iterator[tuple[dict[str, JsonValue], JsonValue]]:
         """Yield (arguments as recorded, value) of every answer with status ok of a tool, in the order of their keys."""
-        for key, status, given, packed, digest in self._pages(tool):
-            text = self._vouched(tool, key, status, packed, digest)
+        for row in self._pages(tool):
+            key, status, given, *_ = row
+            text = self._vouched(tool, row)
             if status == ResultStatus.OK:
                 yield json.loads(given or key), decode(text)
 
@@ -60,9 +62,9 @@ class CachedWorld:
         """Read every row and compare all digests; WorldError names the first that is off."""
         digests: list[bytes] = []
         for tool in self.tools():
-            for key, status, _, packed, digest in self._pages(tool):
-                self._vouched(tool, key, status, packed, digest)
-                digests.append(digest)
+            for row in self._pages(tool):
+                self._vouched(tool, row)
+                digests.append(row[-1])
         if len(digests) != self.entry_count or content_hash(digests) != self.content_hash:
             raise WorldError("content differs from its hash", where=str(self.path), fix=_REBUILD)
 
@@ -81,26 +83,25 @@ class CachedWorld:
 
     def _look_up(self, schema: ToolSchema, arguments: dict[str, JsonValue]) -> WorldAnswer | None:
         key = json_key(arguments)
-        query = "SELECT status, value, digest FROM entries WHERE tool = ? AND key = ?"
-        for status, packed, digest in self._rows(query, (schema.name, key)):
-            text = self._vouched(schema.name, key, status, packed, digest)
-            return WorldAnswer(ResultStatus(status), decode(text))
+        for row in self._rows(f"{_SELECT} WHERE tool = ? AND key = ?", (schema.name, key)):
+            text = self._vouched(schema.name, row)
+            return WorldAnswer(ResultStatus(row[1]), decode(text))
         return None
 
-    def _vouched(self, tool: str, key: str, status: str, packed: bytes, digest: bytes) -> bytes:
+    def _vouched(self, tool: str, row: tuple[JsonValue, ...]) -> bytes:
         """Return a row's value as JSON text once its digest agrees."""
+        key, status, given, packed, digest = row
         try:
             text = zlib.decompress(packed)
         except zlib.error as error:
             raise WorldError(f"damaged entry: {error}", where=f"{self.path} {tool}", got=key, fix=_REBUILD) from error
-        if row_digest(tool, key, status, text) != digest:
+        if row_digest(tool, key, status, given, text) != digest:
             raise WorldError("entry differs from its digest", where=f"{self.path} {tool}", got=key, fix=_REBUILD)
         return text
 
     def _pages(self, tool: str) -> Iterator[tuple[JsonValue, ...]]:
         """Yield the rows of a tool, some hundred at a time, so that memory stays flat however large the world."""
-        columns = "SELECT key, status, arguments, value, digest FROM entries"
-        query = f"{columns} WHERE tool = ? AND key > ? ORDER BY key LIMIT ?"
+        query = f"{_SELECT} WHERE tool = ? AND key > ? ORDER BY key LIMIT ?"
         after = ""
         while page := self._rows(query, (tool, after, _PAGE)):
             yield from page

@@ -91,10 +91,11 @@ class CacheWriter:
             raise DataError("unknown tool", got=tool, nearest=nearest_name(tool, self.schemas))
         if status not in RECORDABLE:
             raise DataError("not an answer of a service", got=status, expected=" or ".join(RECORDABLE))
-        key, given = json_key(canonical_arguments(schema, arguments)), json_key(dict(arguments))
+        key, written = json_key(canonical_arguments(schema, arguments)), encode(dict(arguments)).decode()
+        given = None if written == key else written
         text = encode(value)
-        digest, packed = row_digest(tool, key, status, text), zlib.compress(text, 3)
-        row = (tool, key, status, None if given == key else given, packed, digest, self._source(provenance))
+        digest, packed = row_digest(tool, key, status, given, text), zlib.compress(text, 3)
+        row = (tool, key, status, given, packed, digest, self._source(provenance))
         added = self._db.execute("INSERT INTO entries VALUES (?,?,?,?,?,?,?) ON CONFLICT DO NOTHING", row).rowcount
         if not added:
             self._note_repeat(tool, key, decode(text), arguments, provenance)

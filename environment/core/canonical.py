@@ -101,7 +101,7 @@ def _canonical_object(schema: Mapping[str, Any], value: Mapping[str, JsonValue])
 
 
 def _says_nothing(parameter: Mapping[str, Any], canonical: JsonValue) -> bool:
-    if canonical == "":
+    if isinstance(canonical, str) and not canonical.strip():
         return True
     if "default" not in parameter:
         return False
@@ -124,8 +124,8 @@ def _canonical_string(parameter: Mapping[str, Any], value: JsonValue) -> JsonVal
     shape = parameter.get("x-format") or parameter.get("format")
     if shape == "ages" and isinstance(value, list):
         ages = cast("list[Any]", value)
-        text = ",".join(map(str, ages))
-        return _canonical_text(parameter, text, shape) if all(type(age) is int for age in ages) else ages
+        whole = all(type(age) is int for age in ages)
+        return _canonical_text(parameter, ",".join(map(str, ages)), shape) if whole else ages
     if isinstance(value, float) and value.is_integer():
         value = int(value)
     if isinstance(value, int | float) and not isinstance(value, bool):
