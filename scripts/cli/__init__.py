@@ -2,3 +2,11 @@
 
 Verbs import what they need when they are called, so that `--help` answers at once.
 """
+from __future__ import annotations
+
+
+def main() -> None:
+    """Run the command line; the entry point of the distribution."""
+    from scripts.cli.app import main as run
+
+    run()

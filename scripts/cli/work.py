@@ -13,7 +13,8 @@ from types import FrameType
 
 from omegaconf import DictConfig
 
-from environment.core.errors import ConfigError, StageError
+from environment.core.errors import ConfigError
+from scripts.cli import data_work, model_work
 from training.launch.main import read_run
 from training.launch.paths import RunPaths
 from training.launch.settings import ToolRl
@@ -21,6 +22,21 @@ from training.launch.watchdog import start_watchdog
 
 Work = Callable[[RunPaths, ToolRl, DictConfig], None]
 """One stage's work."""
+
+WORK: dict[str, Work] = {
+    "world": data_work.world,
+    "model": model_work.model,
+    "synth": data_work.synth,
+    "preprocess": data_work.preprocess,
+    "sft": model_work.sft,
+    "rl": model_work.rl,
+    "export": model_work.export,
+    "evaluate-base": model_work.evaluate_base,
+    "evaluate-sft": model_work.evaluate_sft,
+    "evaluate-rl": model_work.evaluate_rl,
+    "report": model_work.report,
+}
+"""Stage name to its work."""
 
 
 def work(name: str, run_dir: Path) -> None:
@@ -39,6 +55,3 @@ def work(name: str, run_dir: Path) -> None:
 
 def _leave(signum: int, _frame: FrameType | None) -> None:
     raise SystemExit(128 + signum)
-
-
-WORK: dict[str, Work] = {}

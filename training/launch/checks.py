@@ -143,11 +143,9 @@ def _rewards_and_rates(tree: Tree, numbers: Mapping[str, int]) -> Iterator[Probl
 
 
 def _ours(settings: ToolRl, tree: Tree) -> Iterator[Problem]:
-    weights = settings.reward.weights
-    total = weights.atomic + weights.orchestration + weights.state
-    if abs(total - 1) > 1e-6:
-        yield Problem("tool_rl.reward.weights", f"sum to {total:g}", expected="1 (atomic + orchestration + state)",
-                      fix="set REWARD_ATOMIC, REWARD_ORCH and REWARD_STATE together")
+    if not any(settings.reward.weights.values()):
+        yield Problem("tool_rl.reward.weights", "are all 0: every trajectory would score the same",
+                      expected="one above 0")
     if settings.sft.enabled and settings.sft.batch_size % settings.sft.micro_batch_size:
         what = f"{settings.sft.micro_batch_size} does not divide tool_rl.sft.batch_size {settings.sft.batch_size}"
         yield Problem("tool_rl.sft.micro_batch_size", what, expected=f"one of {_divisors(settings.sft.batch_size)}")
@@ -160,8 +158,9 @@ def _ours(settings: ToolRl, tree: Tree) -> Iterator[Problem]:
     if not settings.data.train and _get(tree, "data.train_batch_size") > settings.synth.train:
         what = f"a batch of {_get(tree, 'data.train_batch_size')} prompts, {settings.synth.train} rows synthesised"
         yield Problem("tool_rl.synth.train", what, expected="at least data.train_batch_size")
-    if settings.model.kind == "hub" and not settings.model.source:
-        yield Problem("tool_rl.model.source", "is not set", expected="a folder or hub name", fix="MODEL_PATH=...")
+    source = settings.model.source
+    if source.startswith(("/", ".", "~")) and not Path(source).expanduser().is_dir():
+        yield Problem("tool_rl.model.source", f"no folder {source}", expected="a Hugging Face folder or a hub name")
     yield from _data_paths(settings)
 
 
@@ -177,8 +176,23 @@ def _data_paths(settings: ToolRl) -> Iterator[Problem]:
             yield Problem(key, f"{text!r} has an unknown ending", expected=".pkl, .jsonl or .parquet")
         elif not Path(text).is_file():
             yield Problem(key, f"no file {text}", fix="check the path; it is taken relative to where you stand")
-    if settings.world.kind == "import" and not train:
-        yield Problem("tool_rl.world.kind", "'import' without records", expected="'seed', or TRAIN_DATA_PATH set")
+    yield from _world(settings)
+    parquet = [text for text in (train, heldout) if text and text.endswith(".parquet")]
+    if parquet and settings.sft.enabled:
+        yield Problem("tool_rl.sft.enabled", f"the warm start needs records; {parquet[0]} holds prompts only",
+                      expected="false, or records (.jsonl, .pkl)")
+
+
+def _world(settings: ToolRl) -> Iterator[Problem]:
+    world, train = settings.world, settings.data.train
+    if world.kind == "import" and not (train and train.endswith((".pkl", ".jsonl"))):
+        yield Problem("tool_rl.world.kind", "'import' needs records with stored responses",
+                      expected="tool_rl.data.train naming a .pkl or .jsonl, or tool_rl.world.kind=file with its path")
+    if (world.kind == "file") != bool(world.path):
+        yield Problem("tool_rl.world.path", f"is {world.path!r} with tool_rl.world.kind={world.kind}",
+                      expected="a recorded world with kind=file, else null")
+    elif world.path and not Path(world.path).is_file():
+        yield Problem("tool_rl.world.path", f"no file {world.path}")
 
 
 def _ranks(numbers: Mapping[str, int]) -> int:

@@ -5,6 +5,8 @@ torch and take seconds.
 """
 from __future__ import annotations
 
+import copy
+import functools
 import importlib.util
 from collections.abc import Sequence
 from pathlib import Path
@@ -58,11 +60,15 @@ def compose_config(overrides: Sequence[str]) -> DictConfig:
     Raises:
         ConfigError: Hydra refused; the message is Hydra's own.
     """
-    search = f"hydra.searchpath=[file://{verl_config_dir()}]"
+    return copy.deepcopy(_composed(verl_config_dir(), tuple(overrides)))
+
+
+@functools.lru_cache(maxsize=16)
+def _composed(verl_dir: Path, overrides: tuple[str, ...]) -> DictConfig:
     GlobalHydra.instance().clear()
     try:
         with initialize_config_dir(str(CONFIG_DIR), version_base="1.3"):
-            return compose("main", overrides=[search, *overrides])
+            return compose("main", overrides=[f"hydra.searchpath=[file://{verl_dir}]", *overrides])
     except (HydraException, OmegaConfBaseException) as error:
         raise ConfigError(str(error), where="config") from error
 

@@ -34,6 +34,13 @@ KNOBS: dict[str, str] = {
 }
 """Variable name to configuration key (`algorithm` is a group)."""
 
+LEGACY_KNOBS: dict[str, str] = {
+    "REWARD_ATOMIC": "tool_rl.reward.weights.R_atomic_validity",
+    "REWARD_ORCH": "tool_rl.reward.weights.R_outcome_orchestration",
+    "REWARD_STATE": "tool_rl.reward.weights.R_outcome_state",
+}
+"""The same with reward=legacy."""
+
 TEXT_KEYS = frozenset(
     KNOBS[name] for name in ("MODEL_PATH", "TRAIN_DATA_PATH", "TEST_DATA_PATH", "PROJECT_NAME", "EXPERIMENT_NAME")
 )
@@ -53,21 +60,24 @@ class Setting:
         return self.text.lstrip("+~").split("=", 1)[0]
 
 
-def from_environment(environ: Mapping[str, str], given: frozenset[str] = frozenset()) -> list[Setting]:
+def from_environment(environ: Mapping[str, str], choices: Mapping[str, str] | None = None) -> list[Setting]:
     """Return the overrides that environment variables ask for, in table order.
 
     Args:
         environ: the environment; empty values count as unset.
-        given: keys or groups set on the command line already; W&B is not switched on against `logging=`.
+        choices: groups chosen on the command line. W&B is not switched on against `logging`; the reference's reward
+            has names of its own for its weights.
     """
-    found = [Setting(f"{key}={_quoted(key, environ[name])}", name) for name, key in KNOBS.items() if environ.get(name)]
-    if environ.get("WANDB_API_KEY") and "logging" not in given:
+    choices = choices or {}
+    keys = {**KNOBS, **LEGACY_KNOBS} if choices.get("reward") == "legacy" else KNOBS
+    found = [Setting(f"{key}={_quoted(key, environ[name])}", name) for name, key in keys.items() if environ.get(name)]
+    if environ.get("WANDB_API_KEY") and "logging" not in choices:
         found.insert(0, Setting("logging=wandb", "WANDB_API_KEY"))
     return found
 
 
 def _quoted(key: str, value: str) -> str:
-    if key not in TEXT_KEYS or re.fullmatch(r"[A-Za-z_./~][\w./~-]*", value):
+    if key not in TEXT_KEYS or re.fullmatch(r"[A-Za-z_./~][A-Za-z0-9_./~-]*", value):
         return value.strip()
     escaped = value.replace("\\'", "\\\\'").replace("'", "\\'")
     return f"'{escaped}'"

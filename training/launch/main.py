@@ -14,6 +14,8 @@ from environment.core.errors import ConfigError
 from training.launch.compose import as_tree
 from training.launch.detect import free_disk
 from training.launch.display import Display
+from training.launch.files import write_json
+from training.launch.overrides import lookup
 from training.launch.paths import RunPaths
 from training.launch.plan import make_plan
 from training.launch.plan_text import render_plan
@@ -42,7 +44,7 @@ def run_command(arguments: Sequence[str], *, profile: str | None = None, fresh: 
         launch = _fresh(launch, arguments, profile)
     paths = RunPaths(Path(launch.settings.run_dir))
     display = Display()
-    stages = plan_stages(launch.settings, paths)
+    stages = plan_stages(launch.settings, paths, launch.config.trainer.total_training_steps)
     with hold(paths):
         settle_config(paths, _saved(launch))
         stamps = Stamps(paths, _saved(launch))
@@ -53,10 +55,10 @@ def run_command(arguments: Sequence[str], *, profile: str | None = None, fresh: 
         if all(state == "done" for state in states.values()):
             display.say("finished before; nothing to do. --fresh starts a new run beside it.", "green")
         else:
-            _check_with_verl(launch)
+            _check_with_verl(launch, paths)
             _check_disk(launch, paths, states)
             write_environment(paths, launch)
-            Runner(paths, stamps, display, resume=resume_command(launch), steps=_steps(launch)).run(stages)
+            Runner(paths, stamps, display, resume=resume_command(launch)).run(stages)
         for line in table_lines(paths):
             display.say(line)
         display.say(f"report {paths.report}", "bold")
@@ -95,7 +97,8 @@ def stage_command(name: str, arguments: Sequence[str], *, profile: str | None = 
     else:
         config, settings, paths = read_run(run_dir)
         launch, tree, resume = None, as_tree(config), f"tool-rl {name} --run-dir {shlex.quote(str(run_dir))}"
-    stages = plan_stages(settings, paths)
+    steps = int(str(lookup(tree, "trainer.total_training_steps")[1]))
+    stages = plan_stages(settings, paths, steps)
     wanted = [stage for stage in stages if stage.name == name or stage.name.startswith(f"{name}-")]
     if not wanted:
         raise ConfigError(f"this run has no stage {name}", expected=", ".join(stage.name for stage in stages))
@@ -105,8 +108,7 @@ def stage_command(name: str, arguments: Sequence[str], *, profile: str | None = 
             write_environment(paths, launch)
         stamps = Stamps(paths, tree)
         _need_done(stamps, stages, wanted)
-        steps = OmegaConf.select(OmegaConf.create(tree), "trainer.total_training_steps")
-        Runner(paths, stamps, Display(), resume=resume, steps=steps).run(wanted)
+        Runner(paths, stamps, Display(), resume=resume).run(wanted)
 
 
 def read_run(run_dir: Path) -> tuple[DictConfig, ToolRl, RunPaths]:
@@ -152,10 +154,6 @@ def _saved(launch: Launch) -> dict[str, object]:
     return tree
 
 
-def _steps(launch: Launch) -> int | None:
-    return launch.config.trainer.total_training_steps
-
-
 def _need_done(stamps: Stamps, stages: Sequence[Stage], wanted: Sequence[Stage]) -> None:
     states = stage_states(stamps, stages)
     names = {stage.name for stage in wanted}
@@ -166,10 +164,15 @@ def _need_done(stamps: Stamps, stages: Sequence[Stage], wanted: Sequence[Stage])
                               fix=f"tool-rl {missing[0].partition('-')[0]} with the same arguments, or tool-rl run")
 
 
-def _check_with_verl(launch: Launch) -> None:
+def _check_with_verl(launch: Launch, paths: RunPaths) -> None:
+    """Ask verl's validator once in a run's life; the run's configuration never changes."""
+    done = paths.stamp("verl-check")
+    if done.exists():
+        return
     verdict = VerlCheck(launch.config).result()
     if verdict.problems:
         raise ConfigReport(verdict.problems, where="verl")
+    write_json(done, {"verl": verdict.words})
 
 
 def _check_disk(launch: Launch, paths: RunPaths, states: dict[str, str]) -> None:

@@ -55,12 +55,11 @@ class Child:
         return self._process.poll()
 
     def stop(self, signum: int, grace_s: float, hurry: Callable[[], bool] = lambda: False) -> None:
-        """End the stage: forward the signal, wait at most `grace_s` (or until `hurry`), kill what is left."""
+        """Forward the signal and wait for the stage to end, at most `grace_s` or until `hurry`; `close` kills the rest."""
         self._signal(signum)
         end = time.monotonic() + grace_s
         while self.poll() is None and time.monotonic() < end and not hurry():
             time.sleep(0.05)
-        self.close(grace_s=min(grace_s, 2.0))
 
     def close(self, grace_s: float = 2.0) -> None:
         """Leave nothing running: kill the group and all marked processes, then finish the log."""

@@ -62,7 +62,7 @@ def load_launch(
     environ = os.environ if environ is None else environ
     machine = machine or detect_machine()
     given = [Setting(text, "argument") for text in arguments]
-    knobs = from_environment(environ, frozenset(setting.key for setting in given))
+    knobs = from_environment(environ, {setting.key: setting.text.partition("=")[2] for setting in given})
     chosen, reason, problems = _profile(profile, given, machine, environ)
     sources = [chosen, *knobs, *(s for s in given if s.key != "profile")]
     groups, values, found = split_settings(sources)
@@ -121,13 +121,11 @@ def _finish(config: DictConfig, touched: frozenset[str]) -> tuple[ToolRl | None,
         OmegaConf.update(config, "actor_rollout_ref.model.override_config.attn_implementation", "sdpa")
     ours = config.tool_rl
     ours.run_root = str(Path(ours.run_root).expanduser().absolute()) if ours.run_root else str(REPO_ROOT / "runs")
-    for name in ("train", "heldout"):
-        if ours.data[name]:
-            ours.data[name] = str(Path(str(ours.data[name])).expanduser().absolute())
-    if ours.data.train and "tool_rl.world.kind" not in touched:
+    for section, name in ((ours.data, "train"), (ours.data, "heldout"), (ours.world, "path")):
+        if section[name]:
+            section[name] = str(Path(str(section[name])).expanduser().absolute())
+    if ours.data.train and "tool_rl.world.kind" not in touched and ours.world.path is None:
         ours.world.kind = "import"
-    if "tool_rl.model.source" in touched and "tool_rl.model.kind" not in touched:
-        ours.model.kind = "hub"
     if ours.start_model is None:
         ours.start_model = f"{ours.run_dir}/{'sft/hf' if ours.sft.enabled else 'model'}"
     try:

@@ -17,6 +17,7 @@ from training.launch.display import Display
 from training.launch.follow import Progress, Tail, read_progress
 from training.launch.paths import RunPaths
 from training.launch.process import Child, end_marked
+from training.launch.resolve import REPO_ROOT
 from training.launch.stages import Stage
 from training.launch.stamps import Stamps
 
@@ -48,12 +49,11 @@ class Runner:
         environ: Mapping[str, str] | None = None,
         resume: str = "the same command",
         grace_s: float = 20.0,
-        steps: int | None = None,
     ) -> None:
         self.paths, self.stamps, self.display = paths, stamps, display
         self._command = command or self._worker_command
-        self._environ = dict(os.environ if environ is None else environ)
-        self._resume, self._grace_s, self._steps = resume, grace_s, steps
+        self._environ = _importable(dict(os.environ if environ is None else environ))
+        self._resume, self._grace_s = resume, grace_s
         self._signals: list[int] = []
 
     def run(self, stages: Sequence[Stage]) -> list[str]:
@@ -114,7 +114,7 @@ class Runner:
             raise self._failure(stage, status, missing)
 
     def _watch(self, stage: Stage, child: Child) -> int:
-        curve = Tail(self.paths.metrics, from_end=True) if stage.name == "rl" else None
+        curve = Tail(stage.curve, from_end=True) if stage.curve else None
         while True:
             status = child.poll()
             while not child.lines.empty():
@@ -122,9 +122,7 @@ class Runner:
                 if progress is not None:
                     self.display.progress(progress)
             for row in curve.rows() if curve else ():
-                self.display.step(row)
-                if self._steps and isinstance(step := row.get("step"), int):
-                    self.display.progress(Progress(step, self._steps, "steps"))
+                self._show(stage, row)
             if status is not None:
                 return status
             if self._signals:
@@ -133,6 +131,14 @@ class Runner:
                 raise Interrupted(self._signals[0], stage.name, self._resume)
             self.display.tick()
             time.sleep(POLL_S)
+
+    def _show(self, stage: Stage, row: Mapping[str, object]) -> None:
+        """Show one row of the stage's curve: training steps as lines of their own, others as progress."""
+        step = row.get("step")
+        if "reward" in row:
+            self.display.step(row)
+        if stage.steps and isinstance(step, int):
+            self.display.progress(Progress(step, stage.steps, "steps"))
 
     def _failure(self, stage: Stage, status: int | None, missing: Sequence[Path]) -> StageError:
         log = self.paths.log(stage.name)
@@ -145,7 +151,7 @@ class Runner:
         return error
 
     def _worker_command(self, stage: Stage) -> list[str]:
-        return [sys.executable, "-m", "scripts.cli", *stage.verb, "--run-dir", str(self.paths.root), "--worker"]
+        return [sys.executable, "-P", "-m", "scripts.cli", *stage.verb, "--run-dir", str(self.paths.root), "--worker"]
 
     @contextmanager
     def _listening(self) -> Iterator[None]:
@@ -161,6 +167,12 @@ class Runner:
         finally:
             for signum, handler in before.items():
                 signal.signal(signum, handler)
+
+
+def _importable(environ: dict[str, str]) -> dict[str, str]:
+    """Put this checkout first on a child's path, whatever else is called `scripts` in its packages."""
+    others = [part for part in environ.get("PYTHONPATH", "").split(os.pathsep) if part and part != str(REPO_ROOT)]
+    return {**environ, "PYTHONPATH": os.pathsep.join([str(REPO_ROOT), *others])}
 
 
 def _append(path: Path, text: str) -> None:

@@ -13,8 +13,8 @@ from training.launch.problems import Problem
 
 Count = Annotated[int, Field(ge=1)]
 """A whole number of at least one."""
-Weight = Annotated[float, Field(ge=0, le=1)]
-"""A share between 0 and 1."""
+Weight = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+"""A finite number of at least 0."""
 Policy = Literal["base", "sft", "rl"]
 """A model the evaluation looks at: before training, after the warm start, after RL."""
 
@@ -37,15 +37,10 @@ class DataSettings(Section):
 class ModelSettings(Section):
     """The model before any training."""
 
-    kind: Literal["gguf_package", "random", "hub"]
-    name: str
-    """Which recipe of training.model.prepare builds it."""
-    source: str | None = None
-    """Package, hub name or folder (MODEL_PATH); a folder or hub name always wins over the recipe."""
+    source: str
+    """A built-in model's name, a Hugging Face folder, or a hub name (MODEL_PATH)."""
     parameters: Count
     """Number of weights, for the estimates of the plan only."""
-    chat_template: Literal["hermes", "own"] = "hermes"
-    """`hermes` writes our tool-calling ChatML template, `own` keeps the model's."""
 
 
 class TaskSettings(Section):
@@ -60,12 +55,23 @@ class TaskSettings(Section):
 
 
 class WorldSettings(Section):
-    """The world's cache: `seed` simulates one, `import` takes the stored responses of your records."""
+    """The world's cache: `seed` records a simulated one, `import` takes your records' responses, `file` takes `path`."""
 
-    kind: Literal["seed", "import"] = "seed"
+    kind: Literal["seed", "import", "file"] = "seed"
+    path: str | None = None
+    """A recorded world, for kind `file`."""
     seed: int = 7
     size: dict[str, int] = {}
     """Fields of WorldSize to change; empty keeps the defaults."""
+
+
+class MixSettings(Section):
+    """Which share of the rows each kind of task gets."""
+
+    steps: dict[int, float] | None = None
+    """Number of calls to share; None takes the default shares."""
+    patterns: dict[str, float] = {}
+    """Pattern to weight among those of its length; 0 leaves it out."""
 
 
 class SynthSettings(Section):
@@ -74,8 +80,7 @@ class SynthSettings(Section):
     train: Count = 256
     heldout: Count = 96
     seed: int = 1
-    mix: dict[str, float] = {}
-    """Share per workflow pattern; empty takes the default mix."""
+    mix: MixSettings = MixSettings()
 
 
 class PreprocessSettings(Section):
@@ -107,6 +112,8 @@ class LimitSettings(Section):
 
     max_turns: Count
     max_calls: Count
+    turn_tokens: Count | None = None
+    """Of one assistant turn; None leaves it to `max_tokens`."""
     max_tokens: Count
     max_seconds: Annotated[float, Field(gt=0)]
     max_invalid: Count
@@ -114,19 +121,12 @@ class LimitSettings(Section):
     observation_tokens: Count
 
 
-class WeightSettings(Section):
-    """Weights of the reward's components; they sum to 1."""
-
-    atomic: Weight = 0.5
-    orchestration: Weight = 0.5
-    state: Weight = 0.0
-
-
 class RewardSettings(Section):
     """Which reward: ours, or the reference's for comparison."""
 
-    kind: Literal["graduated", "legacy"] = "graduated"
-    weights: WeightSettings = WeightSettings()
+    kind: Literal["graduated", "legacy"]
+    weights: dict[str, Weight]
+    """Names as the YAML of the group lists them; their meaning stands beside the reward."""
 
 
 class EvaluateSettings(Section):

@@ -1,7 +1,8 @@
 """The stages of the main job: what each needs, what it reads of the configuration, what it leaves behind.
 
-    world ─► synth ─► preprocess ─► sft ─► rl ─► export ─► evaluate ─► report
-                 model ──┘
+    world ─► model ─► synth ─► preprocess ─► sft ─► rl ─► export ─► evaluate ─► report
+
+The model comes before the rows: its tokenizer says what of a tool reply the model will see.
 
 A stage is a value; the runner runs it, the stamps remember it, the plan prints it.
 """
@@ -21,6 +22,9 @@ RL_KEYS = (
 """Configuration that changes what RL does."""
 
 
+SYNTH_KEYS = ("tool_rl.synth", "tool_rl.task", "tool_rl.limits.observation_tokens")
+
+
 @dataclass(frozen=True)
 class Stage:
     """One step of the main job, run as a process of its own."""
@@ -37,14 +41,24 @@ class Stage:
     """Files from outside the run."""
     outputs: tuple[Path, ...] = ()
     """What must be there, unchanged, for the stage to count as done."""
+    curve: Path | None = None
+    """A growing JSON-lines file with `step`, by which progress is followed."""
+    steps: int = 0
+    """The last step of the curve."""
     partial: tuple[Path, ...] = ()
     """What an interrupted try leaves and a later try with equal inputs continues from."""
 
 
-def plan_stages(settings: ToolRl, paths: RunPaths) -> tuple[Stage, ...]:
-    """Return the stages this configuration has, in the order they run."""
-    stages = [_world(settings, paths), *_synth(settings, paths), _model(settings, paths), _preprocess(settings, paths)]
-    stages += [*_sft(settings, paths), _rl(settings, paths), _export(paths)]
+def plan_stages(settings: ToolRl, paths: RunPaths, steps: int = 0) -> tuple[Stage, ...]:
+    """Return the stages this configuration has, in the order they run.
+
+    Args:
+        settings: our keys.
+        paths: the run.
+        steps: RL steps in all, to show progress by.
+    """
+    stages = [_world(settings, paths), _model(settings, paths), *_synth(settings, paths), _preprocess(settings, paths)]
+    stages += [*_sft(settings, paths), _rl(settings, paths, steps), _export(paths)]
     stages += [_evaluate(policy, settings, paths) for policy in _policies(settings)]
     return (*stages, _report(stages, paths))
 
@@ -68,9 +82,13 @@ def _data_files(settings: ToolRl) -> tuple[Path, ...]:
 
 
 def _world(settings: ToolRl, paths: RunPaths) -> Stage:
-    imported = settings.world.kind == "import"
-    does = "import the rows' stored responses as the world" if imported else "build the seed world's cache"
-    inputs = _data_files(settings) if imported else ()
+    does = {
+        "seed": "record the simulated world",
+        "import": "import the rows' stored responses as the world",
+        "file": f"take the recorded world {settings.world.path}",
+    }[settings.world.kind]
+    inputs = _data_files(settings) if settings.world.kind == "import" else ()
+    inputs += (Path(settings.world.path),) if settings.world.path else ()
     return Stage("world", does, ("world",), keys=("tool_rl.world", "tool_rl.task"), inputs=inputs,
                  outputs=(paths.world,))
 
@@ -80,11 +98,11 @@ def _synth(settings: ToolRl, paths: RunPaths) -> list[Stage]:
         return []
     outputs = tuple(paths.rows(split, ending) for split in ("train", "heldout") for ending in ("jsonl", "pkl"))
     does = f"write {settings.synth.train} training and {settings.synth.heldout} held-out rows"
-    return [Stage("synth", does, ("synth",), ("world",), ("tool_rl.synth", "tool_rl.task"), outputs=outputs)]
+    return [Stage("synth", does, ("synth",), ("world", "model"), SYNTH_KEYS, outputs=outputs)]
 
 
 def _model(settings: ToolRl, paths: RunPaths) -> Stage:
-    does = f"prepare {settings.model.source or settings.model.name} as a Hugging Face folder"
+    does = f"prepare {settings.model.source} as a Hugging Face folder"
     return Stage("model", does, ("model",), keys=("tool_rl.model", "tool_rl.seed"), outputs=(paths.model,))
 
 
@@ -101,14 +119,15 @@ def _sft(settings: ToolRl, paths: RunPaths) -> list[Stage]:
         return []
     does = f"supervised warm start, {settings.sft.steps} steps of {settings.sft.batch_size}"
     keys = ("tool_rl.sft", "tool_rl.device", "actor_rollout_ref.model")
+    folder = paths.root / "checkpoints" / "sft"
     return [Stage("sft", does, ("sft",), ("model", "preprocess"), keys, outputs=(paths.sft_model,),
-                  partial=(paths.root / "checkpoints" / "sft",))]
+                  curve=folder / "sft_metrics.jsonl", steps=settings.sft.steps, partial=(folder,))]
 
 
-def _rl(settings: ToolRl, paths: RunPaths) -> Stage:
+def _rl(settings: ToolRl, paths: RunPaths, steps: int) -> Stage:
     needs = ("world", "preprocess", "sft") if settings.sft.enabled else ("world", "preprocess", "model")
     return Stage("rl", "GRPO over several turns against the cached world", ("rl",), needs, RL_KEYS,
-                 outputs=(paths.metrics, paths.checkpoints),
+                 outputs=(paths.metrics, paths.checkpoints), curve=paths.metrics, steps=steps,
                  partial=(paths.checkpoints, paths.metrics, paths.rollouts))
 
 

@@ -11,6 +11,8 @@ from training.launch.settings import ToolRl
 
 POLICIES = ("base", "sft", "rl")
 """The policies compared, before to after."""
+DETAILS = frozenset({"items", "settings", "by_pattern", "by_length"})
+"""Parts of an evaluation that stay in its own file."""
 FIGURES = ("success_rate", "avg_at_4", "turn_accuracy", "call_accuracy", "reward_mean")
 """Columns of the table; each may have a 95 % interval beside it."""
 
@@ -28,7 +30,7 @@ def write_summary(paths: RunPaths, settings: ToolRl) -> dict[str, object]:
     for policy in POLICIES:
         figures = read_json(paths.evaluation(policy))
         if figures is not None:
-            summary[policy] = figures.get("summary", figures)
+            summary[policy] = {name: value for name, value in figures.items() if name not in DETAILS}
     write_json(paths.summary, summary)
     return summary
 
@@ -60,17 +62,13 @@ def table_lines(paths: RunPaths) -> list[str]:
 
 
 def _cell(figures: Mapping[str, object], name: str) -> str:
-    value = figures.get(name)
-    interval = figures.get(f"{name}_ci") or figures.get(f"{name}_interval")
-    if isinstance(value, Mapping):
-        nested = cast("Mapping[str, object]", value)
-        value, interval = nested.get("value"), nested.get("interval", nested.get("ci"))
+    found = figures.get(name)
+    estimate = cast("Mapping[str, object]", found) if isinstance(found, Mapping) else {}
+    value, low, high = (estimate.get(part) for part in ("value", "low", "high"))
+    form = "{:.3f}" if name == "reward_mean" else "{:.1%}"
     if not isinstance(value, (int, float)):
         return "–"
-    form = "{:.3f}" if name == "reward_mean" else "{:.1%}"
-    if isinstance(interval, list) and len(cast("list[object]", interval)) == 2:
-        low, high = cast("list[float]", interval)
-        return f"{form.format(value)} [{form.format(low)}, {form.format(high)}]"
-    return form.format(value)
+    bounded = isinstance(low, (int, float)) and isinstance(high, (int, float))
+    return form.format(value) + (f" [{form.format(low)}, {form.format(high)}]" if bounded else "")
 
 

@@ -1,0 +1,142 @@
+"""The stages that make data: the world, the rows, the parquet."""
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+from collections.abc import Callable
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+from omegaconf import DictConfig
+
+from data_synthesis.mix import Mix
+from data_synthesis.preprocess.rl import preprocess_rl
+from data_synthesis.preprocess.sft import preprocess_sft
+from data_synthesis.records import read_records, write_records
+from data_synthesis.synth import SynthConfig, synthesise
+from environment.booking.schemas import load_schemas
+from environment.booking.seed_world import WorldSize
+from environment.cache.build import build_seed_cache, import_records
+from environment.core.errors import ConfigError, DataError, nearest_name
+from scripts.cli.progress import say
+from training.launch.paths import RunPaths
+from training.launch.settings import ToolRl
+
+SPLITS = ("train", "heldout")
+HELD_BACK = 5
+"""Without held-out rows of their own, about every fifth workflow of the given rows is held out."""
+
+
+def world(paths: RunPaths, settings: ToolRl, config: DictConfig) -> None:
+    """Make RUN/data/world.db: simulated, imported from records, or a given file."""
+    del config
+    chosen = settings.world
+    half = paths.world.with_name(f".world.{os.getpid()}.db")
+    half.parent.mkdir(parents=True, exist_ok=True)
+    if chosen.kind == "file":
+        shutil.copyfile(str(chosen.path), half)
+    else:
+        report = _import(half, settings) if chosen.kind == "import" else build_seed_cache(half, chosen.seed, _size(settings))
+        say(entries=report.entries, tools=len(report.by_tool), conflicts=len(report.conflicts), skipped=report.skipped)
+    half.replace(paths.world)
+
+
+def synth(paths: RunPaths, settings: ToolRl, config: DictConfig) -> None:
+    """Write the rows of both splits from the world."""
+    del config
+    wanted = settings.synth
+    mix = Mix(patterns=wanted.mix.patterns)
+    if wanted.mix.steps is not None:
+        mix = Mix(steps=wanted.mix.steps, patterns=wanted.mix.patterns)
+    report = synthesise(
+        paths.world, schema_file(settings), paths.data, wanted.train, wanted.heldout, wanted.seed,
+        config=SynthConfig(mix=mix), observation_tokens=settings.limits.observation_tokens, count=token_counter(paths.model),
+    )  # fmt: skip
+    say(**report.to_json())
+    for name, split, least in (("train", report.train, 1), ("heldout", report.heldout, settings.evaluate.rows)):
+        if split.rows < least:
+            raise DataError(f"only {split.rows} {name} rows could be made", where="synth", expected=f"at least {least}",
+                            fix="a larger world (tool_rl.world.size), or fewer rows (tool_rl.evaluate.rows)")
+
+
+def preprocess(paths: RunPaths, settings: ToolRl, config: DictConfig) -> None:
+    """Turn rows into the parquet files that SFT and RL read."""
+    del config
+    rows = {split: paths.rows(split) for split in SPLITS}
+    if settings.data.train:
+        rows = _own_rows(paths, settings)
+    for split, source in rows.items():
+        _rl_parquet(source, paths.parquet("rl", split), settings)
+    if settings.sft.enabled:
+        report = preprocess_sft(
+            rows["train"], paths.world, paths.parquet("sft", "train"), settings.limits.observation_tokens,
+            token_counter(paths.model), schemas_path=schema_file(settings), max_tools=settings.preprocess.max_tools,
+            instructions=settings.task.instructions,
+        )  # fmt: skip
+        print(report.summary(), flush=True)
+
+
+def _rl_parquet(source: Path, output: Path, settings: ToolRl) -> None:
+    if source.suffix == ".parquet":
+        shutil.copyfile(source, output)
+        return
+    report = preprocess_rl(
+        source, output, schemas_path=schema_file(settings), max_tools=settings.preprocess.max_tools,
+        instructions=settings.task.instructions,
+    )  # fmt: skip
+    print(report.summary(), flush=True)
+
+
+def schema_file(settings: ToolRl) -> Path | None:
+    """Return the tool schema file, None for the project's own."""
+    return Path(settings.task.schemas) if settings.task.schemas else None
+
+
+def token_counter(model: Path) -> Callable[[str], int] | None:
+    """Return how many tokens of the model a text has; None where the folder has no tokenizer.json."""
+    if not (model / "tokenizer.json").is_file():
+        return None
+    from tokenizers import Tokenizer
+
+    tokenizer = Tokenizer.from_file(str(model / "tokenizer.json"))
+    return lambda text: len(tokenizer.encode(text, add_special_tokens=False).ids)
+
+
+def _size(settings: ToolRl) -> WorldSize:
+    known = WorldSize.__dataclass_fields__
+    for name in settings.world.size:
+        if name not in known:
+            raise ConfigError("no such measure of the world", where="tool_rl.world.size", got=name,
+                              expected=", ".join(known), nearest=nearest_name(name, known))
+    return WorldSize(**settings.world.size)
+
+
+def _import(out: Path, settings: ToolRl) -> Any:
+    files = [Path(name) for name in (settings.data.train, settings.data.heldout) if name]
+    rows = chain.from_iterable(read_records(path) for path in files if path.suffix != ".parquet")
+    return import_records(out, rows, load_schemas(schema_file(settings)))
+
+
+def _own_rows(paths: RunPaths, settings: ToolRl) -> dict[str, Path]:
+    """Return the given rows by split; rows without held-out ones are split by workflow."""
+    train, heldout = settings.data.train, settings.data.heldout
+    assert train is not None
+    if heldout is not None or train.endswith(".parquet"):
+        return {"train": Path(train), "heldout": Path(heldout or train)}
+    records = list(read_records(Path(train)))
+    parts = {"train": [r for r in records if not _held_back(r)], "heldout": [r for r in records if _held_back(r)]}
+    for split, found in parts.items():
+        if not found:
+            raise DataError(f"too few workflows to hold some out: no {split} rows", where=train,
+                            fix="name held-out rows with TEST_DATA_PATH")
+        write_records(paths.rows(split), found)
+    return {split: paths.rows(split) for split in parts}
+
+
+def _held_back(record: dict[str, Any]) -> bool:
+    name = str(record.get("workflow_id") or record.get("id") or record.get("query"))
+    return hashlib.sha256(name.encode()).digest()[0] % HELD_BACK == 0
+
+
