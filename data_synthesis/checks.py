@@ -53,7 +53,7 @@ class CheckConfig:
     """Bounds of the checks."""
 
     min_words: int = 12
-    max_words: int = 60
+    max_words: int = 48
 
 
 COUNT_NOUNS: Mapping[str, tuple[str, ...]] = {
@@ -138,7 +138,7 @@ def _internal(chain: Chain, text: str, schemas: Mapping[str, ToolSchema]) -> Ite
 
 def _is_internal(value: str) -> bool:
     """Return whether a derived value is one no person would say: an id, a token, a coordinate."""
-    return len(value) >= 3 and (any(c.isdigit() for c in value) or "_" in value or "=" in value)
+    return len(value) >= 3 and any(c.isdigit() or c in "_=." for c in value)
 
 
 def _narrated(text: str) -> Iterator[Problem]:

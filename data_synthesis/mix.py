@@ -1,8 +1,9 @@
 """The mix: which share of the rows each pattern gets. Chain length and patterns are the control of difficulty."""
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 from data_synthesis.templates.model import Pattern
 from environment.core.errors import ConfigError, nearest_name
@@ -17,15 +18,19 @@ class Mix:
     patterns: Mapping[str, float] = field(default_factory=dict[str, float])
     """Pattern → weight among the patterns of its length, instead of the template's own; 0 leaves it out."""
 
-    def shares(self, patterns: Sequence[Pattern]) -> dict[str, float]:
+    def shares(self, patterns: Sequence[Pattern], left_out: Collection[str] = ()) -> dict[str, float]:
         """Return pattern id → share of the rows; the shares sum to one.
+
+        Args:
+            patterns: those that can be filled.
+            left_out: names of patterns that can't, so that naming one is no error.
 
         Raises:
             ConfigError: a pattern is unknown, a share is negative, or nothing is left.
         """
         known = [p.id for p in patterns]
         for name in self.patterns:
-            if name not in known:
+            if name not in known and name not in left_out:
                 raise ConfigError(
                     "unknown pattern", where="synth.mix.patterns", got=name, nearest=nearest_name(name, known)
                 )
@@ -48,10 +53,18 @@ class Mix:
         return self.steps.get(length, 0.0) if self.steps else 1.0
 
 
-def neediest(shares: Mapping[str, float], made: Mapping[str, int]) -> str:
-    """Return the pattern that lags most behind its share; the first in order on a tie."""
-    total = sum(made.get(name, 0) for name in shares) + 1
+Name = TypeVar("Name", str, int)
+
+
+def neediest(shares: Mapping[Name, float], made: Mapping[Name, int]) -> Name:
+    """Return the name that lags most behind its share; the first in order on a tie. Shares need not sum to one."""
+    total = (sum(made.get(name, 0) for name in shares) + 1) / (sum(shares.values()) or 1)
     return max(shares, key=lambda name: shares[name] * total - made.get(name, 0))
+
+
+def by_length(shares: Mapping[str, float], lengths: Mapping[str, int]) -> dict[int, float]:
+    """Return chain length → share, summed over its patterns."""
+    return _by_length((lengths[name], share) for name, share in shares.items())
 
 
 def _by_length(pairs: Iterable[tuple[int, float]]) -> dict[int, float]:

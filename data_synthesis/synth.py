@@ -3,7 +3,7 @@
     templates ─► draw a chain ─► check its calls ─► write a query ─► check the query ─► offer tools ─► row
                  (search)         (schemas)          (writer)         (checks, duplicates)
 
-Rows are made one by one for the pattern that lags most behind its share. All chance of a row comes from a generator
+Rows are made one by one for the length, and of this length the pattern, that lags most behind its share. All chance of a row comes from a generator
 keyed by seed, split, pattern and try, so the same world, templates and settings give the same files, byte by byte.
 """
 from __future__ import annotations
@@ -19,7 +19,7 @@ from data_synthesis.answers import answer
 from data_synthesis.checks import CheckConfig, Reason, query_problems
 from data_synthesis.duplicates import NearDuplicates
 from data_synthesis.index import WorldIndex, seen_through
-from data_synthesis.mix import Mix, neediest
+from data_synthesis.mix import Mix, by_length, neediest
 from data_synthesis.offer import offer
 from data_synthesis.records import write_records
 from data_synthesis.search import Chain, Infeasible, draw, narrow
@@ -147,7 +147,9 @@ class Maker:
         narrowed = [narrow(p, index) for p in patterns if p.id in wanted]
         self._patterns = {p.id: p for p in narrowed if isinstance(p, Pattern)}
         self._unseen = {p.pattern: str(p) for p in narrowed if isinstance(p, Infeasible)}
-        self._shares = config.mix.shares(tuple(self._patterns.values())) if self._patterns else {}
+        self._lengths = {name: len(p.steps) for name, p in self._patterns.items()}
+        usable = tuple(self._patterns.values())
+        self._shares = config.mix.shares(usable, [p.id for p in patterns]) if usable else {}
         self._texts = NearDuplicates(config.similarity)
         self._chains: Counter[tuple[object, ...]] = Counter()
         self.split: EntitySplit = split_places(place_groups(self._patterns.values(), index), config.heldout_share, seed)
@@ -161,7 +163,8 @@ class Maker:
         allowed = self.split.in_train if split == "train" else self.split.in_heldout
         shares, tries, misses = dict(self._shares), Counter[str](), Counter[str]()
         while report.rows < wanted and shares:
-            name = neediest(shares, report.patterns)
+            length = neediest(by_length(shares, self._lengths), report.steps)
+            name = neediest({n: s for n, s in shares.items() if self._lengths[n] == length}, report.patterns)
             tries[name] += 1
             row = self._try(split, self._patterns[name], tries[name], allowed, report)
             misses[name] = 0 if row else misses[name] + 1
