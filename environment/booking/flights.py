@@ -39,6 +39,7 @@ class Flights:
         n = len(self.places)
         self.tokens = Tokens(self.seed, "flight", n * n * DAYS * len(CABINS) * OFFERS, "f")
         self.trips = Tokens(self.seed, "trip", (n * n * DAYS * OFFERS) ** 2 * len(CABINS), "m")
+        self._far: dict[tuple[int, int], float] = {}
         self.ids = {f"{p.iata}.AIRPORT": i for i, p in enumerate(self.places)}
 
     @property
@@ -76,10 +77,17 @@ class Flights:
 
     def price(self, flight: Flight) -> int:
         """Return the fare for one adult."""
-        far = kilometres(self.places[flight.origin].airport_point, self.places[flight.target].airport_point)
+        far = self._kilometres(flight)
         percent = 80 + draw(self.seed, "fare", flight.origin, flight.target, flight.day, flight.number) % 60
         percent += 15 if is_weekend(flight.day) else 0
         return int(30 + far * 0.07) * percent * CABINS[flight.cabin] // 10000
+
+    def _kilometres(self, flight: Flight) -> float:
+        key = (flight.origin, flight.target)
+        if key not in self._far:
+            start, end = (self.places[city].airport_point for city in key)
+            self._far[key] = kilometres(start, end)
+        return self._far[key]
 
     def stops(self, flight: Flight) -> int:
         """Return the number of stops: the last offer of a day always has one."""
@@ -87,7 +95,7 @@ class Flights:
 
     def minutes(self, flight: Flight) -> int:
         """Return the travelling time, in steps of five minutes."""
-        far = kilometres(self.places[flight.origin].airport_point, self.places[flight.target].airport_point)
+        far = self._kilometres(flight)
         taxiing = between(0, 5, self.seed, "taxiing", flight.origin, flight.target, flight.number)
         return 5 * (int(8 + far / 70) + taxiing + 18 * self.stops(flight))
 

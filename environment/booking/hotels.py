@@ -58,6 +58,7 @@ class Hotels:
         self.dest_ids = Ids(self.seed, "dest", 2 * len(self.places), 1000, 4999)
         self.hotels = [self._hotel(i, i // per_city) for i in range(len(self.places) * per_city)]
         self.by_name = {fold_text(h.name): h for h in self.hotels}
+        self._nights: dict[tuple[int, int], int | None] = {}
 
     @property
     def tools(self) -> dict[str, Answer]:
@@ -110,14 +111,24 @@ class Hotels:
         """Tell whether the hotel has rooms for the night that begins on a day: nine nights in ten."""
         return draw(self.seed, "free", hotel.index, day) % 10 != 0
 
+    def _night(self, hotel: Hotel, day: int) -> int | None:
+        """Return the price of a free night, None for one sold out; remembered, since every stay asks again."""
+        key = (hotel.index, day)
+        if key not in self._nights:
+            self._nights[key] = self.night_price(hotel, day) if self.is_free(hotel, day) else None
+        return self._nights[key]
+
     def price(self, hotel: Hotel, arrival: int, departure: int, party: dict[str, JsonValue]) -> int | None:
         """Return the price of a stay in the cheapest room; None when a night is sold out."""
-        nights = range(arrival, departure)
-        if not all(self.is_free(hotel, day) for day in nights):
-            return None
+        total = 0
+        for day in range(arrival, departure):
+            night = self._night(hotel, day)
+            if night is None:
+                return None
+            total += night
         ages = party.get("children_age")
         people = 100 + 25 * (party.get("adults", 1) - 1) + 10 * (len(ages.split(",")) if ages else 0)
-        return sum(self.night_price(hotel, day) for day in nights) * people // 100 * party.get("room_qty", 1)
+        return total * people // 100 * party.get("room_qty", 1)
 
     def search_destination(self, arguments: dict[str, JsonValue]) -> JsonValue:
         """Answer `Search_Hotel_Destination`: the city and its old town, or one hotel by its name."""

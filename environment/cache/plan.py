@@ -19,6 +19,7 @@ from environment.core.calls import JsonValue
 Call = tuple[str, dict[str, JsonValue]]
 
 _FIRST_DATE = 40
+_FAMILIES: tuple[dict[str, JsonValue], ...] = ({"adults": 2, "children_age": "6"}, {"adults": 3, "room_qty": 2})
 
 
 def planned_calls(world: SeedWorld) -> Iterator[Call]:
@@ -69,7 +70,8 @@ def _party(adults: int) -> dict[str, JsonValue]:
 
 def _hotel_searches(world: SeedWorld) -> Iterator[Call]:
     days = calendar(world)
-    wishes: list[dict[str, JsonValue]] = [{"sort_by": "price"}, {"sort_by": "bayesian_review_score"}]
+    wishes: list[dict[str, JsonValue]] = [{"sort_by": "price"}, {"sort_by": "bayesian_review_score"}, *_FAMILIES]
+    wishes += [{"price_max": 200}, {"price_max": 350}, {"price_min": 150}]
     wishes += [{"categories_filter": wish} for wish in ("class::4", "class::5", "facility::107", "facility::433")]
     for city in range(len(world.facts.places)):
         place = {"dest_id": world.hotels.dest_ids.text(2 * city), "search_type": "city"}
@@ -104,6 +106,8 @@ def _stays(world: SeedWorld) -> Iterator[Call]:
 def _stays_at(hotel: Hotel, days: list[int]) -> Iterator[Call]:
     for day, nights, adults in product(days, (1, 2, 3), (1, 2)):
         yield "Get_Room_List_With_Availability", {"hotel_id": hotel.id} | _dates(day, nights) | _party(adults)
+    for day, nights, family in product(days, (1, 2), _FAMILIES):
+        yield "Get_Room_List_With_Availability", {"hotel_id": hotel.id} | _dates(day, nights) | family
     for day, nights in product(days, (2, 4)):
         dates = {"min_date": day_text(day), "max_date": day_text(day + nights)}
         yield "Get_Room_Availability", {"hotel_id": hotel.id} | dates
@@ -112,6 +116,7 @@ def _stays_at(hotel: Hotel, days: list[int]) -> Iterator[Call]:
 def _flight_searches(world: SeedWorld) -> Iterator[Call]:
     ids = list(world.flights.ids)
     wishes: list[dict[str, JsonValue]] = [{"sort": "CHEAPEST"}, {"sort": "FASTEST"}, {"adults": 2}]
+    wishes += [{"adults": 2, "children": "6"}, {"adults": 3}]
     for (origin, target), day in product(routes(world), calendar(world)):
         trip: dict[str, JsonValue] = {"fromId": ids[origin], "toId": ids[target], "departDate": day_text(day)}
         yield "Search_Flights", trip

@@ -14,7 +14,7 @@ Call = tuple[ToolSchema, dict[str, Any]]
 few = settings(max_examples=50, deadline=None)
 STAY = {"dest_id": "1", "search_type": "city", "arrival_date": "2026-05-03", "departure_date": "2026-05-05"}
 KINDS = "city, district, region, country, hotel, landmark, airport"
-RENTAL: dict[str, object] = {
+RENTAL: dict[str, Any] = {
     f"{end}_{axis}": 1 for end in ("pick_up", "drop_off") for axis in ("latitude", "longitude")
 } | {
     "pick_up_time": "10:00",
