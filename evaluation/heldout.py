@@ -17,6 +17,7 @@ from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Sequen
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
+from urllib.parse import urlsplit
 
 from BFCL.parse.hermes import parse_turn
 from environment.booking.schemas import load_schemas
@@ -74,6 +75,8 @@ class HeldoutSettings:
     limit: int | None = None
     """Only the first so many tasks."""
     concurrency: int = 32
+    retry_tries: int = 6
+    """Tries of one request in all."""
     instructions: str | None = None
     """Replaces the system prompt."""
     serve: ServeSettings = field(default_factory=ServeSettings)
@@ -99,7 +102,7 @@ class HeldoutSettings:
         return {
             "rows": _digest(self.rows),
             "world": world_hash,
-            "model": self.base_url if self.model is None or self.base_url else model_digest(self.model),
+            "model": urlsplit(self.base_url or "").hostname if self.model is None else model_digest(self.model),
             "model_name": self.model_name,
             "schemas": _digest(self.schemas) if self.schemas else "own",
             "mode": self.mode,
@@ -167,7 +170,7 @@ class _Work:
     @contextlib.asynccontextmanager
     async def _endpoint(self, url: str) -> AsyncIterator[Endpoint]:
         key = os.environ.get(self.settings.api_key_env) if self.settings.base_url else None
-        retry = Retry() if self.settings.base_url else Retry(tries=3)
+        retry = Retry(tries=self.settings.retry_tries)
         async with Endpoint(url, self.settings.model_name, key, retry, connections=self.settings.concurrency) as made:
             yield made
 

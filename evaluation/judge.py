@@ -46,7 +46,7 @@ class Verdict:
 
     def to_json(self) -> dict[str, Any]:
         """Return a plain JSON object."""
-        return asdict(self)
+        return {**asdict(self), "marks": [asdict(m) for m in self.marks]}
 
 
 def judge(trajectory: Trajectory, task: Task, schemas: Schemas, reward: Reward | None = None) -> Verdict | None:
