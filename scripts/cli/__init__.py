@@ -2,6 +2,7 @@
 
 Verbs import what they need when they are called, so that `--help` answers at once.
 """
+
 from __future__ import annotations
 
 

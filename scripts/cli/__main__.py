@@ -1,4 +1,5 @@
 """`python -m scripts.cli` is `tool-rl`."""
+
 from __future__ import annotations
 
 from scripts.cli import main

@@ -4,6 +4,7 @@ Every verb takes Hydra's key=value arguments. A stage verb makes its own stage o
 stamp, exactly as `run` would. Errors raised on purpose end as a message on stderr with their own
 exit status; only a defect shows a traceback.
 """
+
 from __future__ import annotations
 
 import sys
@@ -60,9 +61,7 @@ def plan(overrides: Overrides = None, profile: Profile = None) -> None:
 
 
 @app.command()
-def world(
-    overrides: Overrides = None, profile: Profile = None, run_dir: RunDir = None, worker: Worker = False
-) -> None:
+def world(overrides: Overrides = None, profile: Profile = None, run_dir: RunDir = None, worker: Worker = False) -> None:
     """Build the world's cache, or import it from your rows' stored responses.
 
     Example: tool-rl world --profile cpu_tiny
@@ -71,9 +70,7 @@ def world(
 
 
 @app.command()
-def synth(
-    overrides: Overrides = None, profile: Profile = None, run_dir: RunDir = None, worker: Worker = False
-) -> None:
+def synth(overrides: Overrides = None, profile: Profile = None, run_dir: RunDir = None, worker: Worker = False) -> None:
     """Write training and held-out rows from the world.
 
     Example: tool-rl synth --run-dir runs/cpu_tiny-seed1
@@ -93,9 +90,7 @@ def preprocess(
 
 
 @app.command()
-def model(
-    overrides: Overrides = None, profile: Profile = None, run_dir: RunDir = None, worker: Worker = False
-) -> None:
+def model(overrides: Overrides = None, profile: Profile = None, run_dir: RunDir = None, worker: Worker = False) -> None:
     """Prepare the model to start from as a Hugging Face folder.
 
     Example: MODEL_PATH=Qwen/Qwen3-0.6B tool-rl model --profile gpu
@@ -104,9 +99,7 @@ def model(
 
 
 @app.command()
-def sft(
-    overrides: Overrides = None, profile: Profile = None, run_dir: RunDir = None, worker: Worker = False
-) -> None:
+def sft(overrides: Overrides = None, profile: Profile = None, run_dir: RunDir = None, worker: Worker = False) -> None:
     """Warm the model up on solved rows.
 
     Example: tool-rl sft --run-dir runs/cpu_smol-seed1

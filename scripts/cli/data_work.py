@@ -1,4 +1,5 @@
 """The stages that make data: the world, the rows, the parquet."""
+
 from __future__ import annotations
 
 import hashlib
@@ -38,7 +39,8 @@ def world(paths: RunPaths, settings: ToolRl, config: DictConfig) -> None:
     if chosen.kind == "file":
         shutil.copyfile(str(chosen.path), half)
     else:
-        report = _import(half, settings) if chosen.kind == "import" else build_seed_cache(half, chosen.seed, _size(settings))
+        imported = chosen.kind == "import"
+        report = _import(half, settings) if imported else build_seed_cache(half, chosen.seed, _size(settings))
         say(entries=report.entries, tools=len(report.by_tool), conflicts=len(report.conflicts), skipped=report.skipped)
     half.replace(paths.world)
 
@@ -47,18 +49,21 @@ def synth(paths: RunPaths, settings: ToolRl, config: DictConfig) -> None:
     """Write the rows of both splits from the world."""
     del config
     wanted = settings.synth
-    mix = Mix(patterns=wanted.mix.patterns)
-    if wanted.mix.steps is not None:
-        mix = Mix(steps=wanted.mix.steps, patterns=wanted.mix.patterns)
+    mix = Mix(**{name: shares for name, shares in wanted.mix.model_dump().items() if shares is not None})
     report = synthesise(
         paths.world, schema_file(settings), paths.data, wanted.train, wanted.heldout, wanted.seed,
-        config=SynthConfig(mix=mix), observation_tokens=settings.limits.observation_tokens, count=token_counter(paths.model),
+        config=SynthConfig(mix=mix), observation_tokens=settings.limits.observation_tokens,
+        count=token_counter(paths.model),
     )  # fmt: skip
     say(**report.to_json())
     for name, split, least in (("train", report.train, 1), ("heldout", report.heldout, settings.evaluate.rows)):
         if split.rows < least:
-            raise DataError(f"only {split.rows} {name} rows could be made", where="synth", expected=f"at least {least}",
-                            fix="a larger world (tool_rl.world.size), or fewer rows (tool_rl.evaluate.rows)")
+            raise DataError(
+                f"only {split.rows} {name} rows could be made",
+                where="synth",
+                expected=f"at least {least}",
+                fix="a larger world (tool_rl.world.size), or fewer rows (tool_rl.evaluate.rows)",
+            )
 
 
 def preprocess(paths: RunPaths, settings: ToolRl, config: DictConfig) -> None:
@@ -108,9 +113,14 @@ def _size(settings: ToolRl) -> WorldSize:
     known = WorldSize.__dataclass_fields__
     for name in settings.world.size:
         if name not in known:
-            raise ConfigError("no such measure of the world", where="tool_rl.world.size", got=name,
-                              expected=", ".join(known), nearest=nearest_name(name, known))
-    return WorldSize(**settings.world.size)
+            raise ConfigError(
+                "no such measure of the world",
+                where="tool_rl.world.size",
+                got=name,
+                expected=", ".join(known),
+                nearest=nearest_name(name, known),
+            )
+    return WorldSize(**{name: number for name, number in settings.world.size.items() if number is not None})
 
 
 def _import(out: Path, settings: ToolRl) -> Any:
@@ -129,8 +139,11 @@ def _own_rows(paths: RunPaths, settings: ToolRl) -> dict[str, Path]:
     parts = {"train": [r for r in records if not _held_back(r)], "heldout": [r for r in records if _held_back(r)]}
     for split, found in parts.items():
         if not found:
-            raise DataError(f"too few workflows to hold some out: no {split} rows", where=train,
-                            fix="name held-out rows with TEST_DATA_PATH")
+            raise DataError(
+                f"too few workflows to hold some out: no {split} rows",
+                where=train,
+                fix="name held-out rows with TEST_DATA_PATH",
+            )
         write_records(paths.rows(split), found)
     return {split: paths.rows(split) for split in parts}
 
@@ -138,5 +151,3 @@ def _own_rows(paths: RunPaths, settings: ToolRl) -> dict[str, Path]:
 def _held_back(record: dict[str, Any]) -> bool:
     name = str(record.get("workflow_id") or record.get("id") or record.get("query"))
     return hashlib.sha256(name.encode()).digest()[0] % HELD_BACK == 0
-
-

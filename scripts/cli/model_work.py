@@ -2,6 +2,7 @@
 
 torch, verl and vLLM are imported inside, by the stage that needs them.
 """
+
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -93,8 +94,12 @@ def _download(name: str) -> Path:
     try:
         return Path(snapshot_download(name, allow_patterns=["*.json", "*.safetensors", "*.txt", "*.model", "*.jinja"]))
     except Exception as error:
-        raise StageError(f"could not fetch {name}", where="model", got=f"{type(error).__name__}: {error}",
-                         fix="check the network, or name a local folder with MODEL_PATH") from error
+        raise StageError(
+            f"could not fetch {name}",
+            where="model",
+            got=f"{type(error).__name__}: {error}",
+            fix="check the network, or name a local folder with MODEL_PATH",
+        ) from error
 
 
 def _evaluate(policy: str, paths: RunPaths, settings: ToolRl, config: DictConfig) -> None:
@@ -113,7 +118,8 @@ def _evaluate(policy: str, paths: RunPaths, settings: ToolRl, config: DictConfig
     )
     heldout = HeldoutSettings(
         name=policy, rows=paths.parquet("rl", "heldout"), world=paths.world, out=paths.evaluation(policy).parent,
-        model=paths.policy_model(policy), schemas=schema_file(settings), limits=Limits(**limits), samples=wanted.samples,
+        model=paths.policy_model(policy), schemas=schema_file(settings), limits=Limits(**limits),
+        samples=wanted.samples,
         temperature=wanted.temperature, top_p=float(rollout.top_p), max_turn_tokens=turn_tokens, seed=wanted.seed,
         limit=wanted.rows, concurrency=wanted.concurrency, instructions=settings.task.instructions, serve=serve,
         serve_log=paths.log(f"serve-{policy}"),

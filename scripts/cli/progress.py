@@ -1,4 +1,5 @@
 """How a stage tells the runner how far it is: a JSON line on stdout."""
+
 from __future__ import annotations
 
 import json

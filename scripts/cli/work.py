@@ -4,6 +4,7 @@ This is where the layers meet: training never imports data_synthesis or evaluati
 between them stands here, one function a stage. Each takes the run's paths, our settings and the
 whole configuration, and leaves the outputs that `training.launch.stages` names.
 """
+
 from __future__ import annotations
 
 import signal

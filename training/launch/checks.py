@@ -3,6 +3,7 @@
 Each check reads the resolved configuration as plain containers and returns problems; none stops at
 the first, none imports verl.
 """
+
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
@@ -87,8 +88,11 @@ def _batches(tree: Tree, numbers: Mapping[str, int]) -> Iterator[Problem]:
         share = mini * rollouts // ranks
         if share % micro:
             key = "actor_rollout_ref.actor.ppo_micro_batch_size_per_gpu"
-            yield Problem(key, f"{micro} does not divide the {share} trajectories per rank and update",
-                          expected=f"one of {_divisors(share)}")
+            yield Problem(
+                key,
+                f"{micro} does not divide the {share} trajectories per rank and update",
+                expected=f"one of {_divisors(share)}",
+            )
     if rollouts == 1 and _get(tree, "algorithm.adv_estimator") in ("grpo", "rloo"):
         what = "1 rollout per prompt: a group of one has no relative advantage, so nothing would be learnt"
         yield Problem("actor_rollout_ref.rollout.n", what, expected="at least 2")
@@ -107,8 +111,11 @@ def _tokens(tree: Tree, numbers: Mapping[str, int]) -> Iterator[Problem]:
     shown = numbers.get("actor_rollout_ref.rollout.multi_turn.max_tool_response_length")
     if response and shown and shown >= response:
         key = "actor_rollout_ref.rollout.multi_turn.max_tool_response_length"
-        yield Problem(key, f"one reply of {shown} tokens fills the whole response of {response}",
-                      expected=f"less than data.max_response_length {response}")
+        yield Problem(
+            key,
+            f"one reply of {shown} tokens fills the whole response of {response}",
+            expected=f"less than data.max_response_length {response}",
+        )
 
 
 def _parallel(tree: Tree, numbers: Mapping[str, int]) -> Iterator[Problem]:
@@ -144,8 +151,9 @@ def _rewards_and_rates(tree: Tree, numbers: Mapping[str, int]) -> Iterator[Probl
 
 def _ours(settings: ToolRl, tree: Tree) -> Iterator[Problem]:
     if not any(settings.reward.weights.values()):
-        yield Problem("tool_rl.reward.weights", "are all 0: every trajectory would score the same",
-                      expected="one above 0")
+        yield Problem(
+            "tool_rl.reward.weights", "are all 0: every trajectory would score the same", expected="one above 0"
+        )
     if settings.sft.enabled and settings.sft.batch_size % settings.sft.micro_batch_size:
         what = f"{settings.sft.micro_batch_size} does not divide tool_rl.sft.batch_size {settings.sft.batch_size}"
         yield Problem("tool_rl.sft.micro_batch_size", what, expected=f"one of {_divisors(settings.sft.batch_size)}")
@@ -167,8 +175,12 @@ def _ours(settings: ToolRl, tree: Tree) -> Iterator[Problem]:
 def _data_paths(settings: ToolRl) -> Iterator[Problem]:
     train, heldout = settings.data.train, settings.data.heldout
     if heldout and not train:
-        yield Problem("tool_rl.data.train", "is not set though tool_rl.data.heldout is", expected="both or only train",
-                      fix="TRAIN_DATA_PATH=... beside TEST_DATA_PATH")
+        yield Problem(
+            "tool_rl.data.train",
+            "is not set though tool_rl.data.heldout is",
+            expected="both or only train",
+            fix="TRAIN_DATA_PATH=... beside TEST_DATA_PATH",
+        )
     for key, text in (("tool_rl.data.train", train), ("tool_rl.data.heldout", heldout)):
         if not text:
             continue
@@ -179,18 +191,27 @@ def _data_paths(settings: ToolRl) -> Iterator[Problem]:
     yield from _world(settings)
     parquet = [text for text in (train, heldout) if text and text.endswith(".parquet")]
     if parquet and settings.sft.enabled:
-        yield Problem("tool_rl.sft.enabled", f"the warm start needs records; {parquet[0]} holds prompts only",
-                      expected="false, or records (.jsonl, .pkl)")
+        yield Problem(
+            "tool_rl.sft.enabled",
+            f"the warm start needs records; {parquet[0]} holds prompts only",
+            expected="false, or records (.jsonl, .pkl)",
+        )
 
 
 def _world(settings: ToolRl) -> Iterator[Problem]:
     world, train = settings.world, settings.data.train
     if world.kind == "import" and not (train and train.endswith((".pkl", ".jsonl"))):
-        yield Problem("tool_rl.world.kind", "'import' needs records with stored responses",
-                      expected="tool_rl.data.train naming a .pkl or .jsonl, or tool_rl.world.kind=file with its path")
+        yield Problem(
+            "tool_rl.world.kind",
+            "'import' needs records with stored responses",
+            expected="tool_rl.data.train naming a .pkl or .jsonl, or tool_rl.world.kind=file with its path",
+        )
     if (world.kind == "file") != bool(world.path):
-        yield Problem("tool_rl.world.path", f"is {world.path!r} with tool_rl.world.kind={world.kind}",
-                      expected="a recorded world with kind=file, else null")
+        yield Problem(
+            "tool_rl.world.path",
+            f"is {world.path!r} with tool_rl.world.kind={world.kind}",
+            expected="a recorded world with kind=file, else null",
+        )
     elif world.path and not Path(world.path).is_file():
         yield Problem("tool_rl.world.path", f"no file {world.path}")
 

@@ -3,6 +3,7 @@
 verl's folder of YAML is found through its import spec, never by importing verl, which would load
 torch and take seconds.
 """
+
 from __future__ import annotations
 
 import copy

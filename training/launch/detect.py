@@ -1,4 +1,5 @@
 """What this machine has, found without importing torch: cores, memory, GPUs, free disk."""
+
 from __future__ import annotations
 
 import importlib.util

@@ -3,6 +3,7 @@
 On a terminal a line at the bottom shows the running stage's progress; elsewhere (a pipe, CI) plain
 lines come at most every few seconds. Worker chatter goes to log files only.
 """
+
 from __future__ import annotations
 
 import time

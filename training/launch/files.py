@@ -1,4 +1,5 @@
 """Writing so that a reader, or a killed writer, never leaves half a file; and fingerprints of what was written."""
+
 from __future__ import annotations
 
 import hashlib

@@ -1,4 +1,5 @@
 """Following what a stage says while it runs: its progress lines, and the training curve as it grows."""
+
 from __future__ import annotations
 
 import json
@@ -63,9 +64,15 @@ def last_rows(path: Path) -> list[dict[str, object]]:
 def step_line(row: Mapping[str, object]) -> str:
     """Return one training step as a line for people."""
     parts = [f"step {row.get('step', '?'):>4}"]
-    columns = (("reward", "reward", "{:.3f}"), ("success", "success", "{:.0%}"), ("turns", "turns", "{:.1f}"),
-               ("call_valid", "valid calls", "{:.0%}"), ("kl", "KL", "{:.4f}"),
-               ("tokens_per_s", "tok/s", "{:.0f}"), ("step_s", "", "{:.1f} s"))
+    columns = (
+        ("reward", "reward", "{:.3f}"),
+        ("success", "success", "{:.0%}"),
+        ("turns", "turns", "{:.1f}"),
+        ("call_valid", "valid calls", "{:.0%}"),
+        ("kl", "KL", "{:.4f}"),
+        ("tokens_per_s", "tok/s", "{:.0f}"),
+        ("step_s", "", "{:.1f} s"),
+    )
     for key, label, form in columns:
         value = row.get(key)
         text = form.format(value) if isinstance(value, (int, float)) else "–"

@@ -3,6 +3,7 @@
 There they were plain assignments that the environment could not override. Here a variable that is
 set and not empty becomes an override between the profile and the key=value arguments.
 """
+
 from __future__ import annotations
 
 import re

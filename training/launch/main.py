@@ -1,10 +1,10 @@
 """The commands behind `tool-rl run`, `plan` and the stage verbs."""
+
 from __future__ import annotations
 
 import os
 import shlex
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from omegaconf import DictConfig, OmegaConf
@@ -15,6 +15,7 @@ from training.launch.compose import as_tree
 from training.launch.detect import free_disk
 from training.launch.display import Display
 from training.launch.files import write_json
+from training.launch.knobs import KNOBS
 from training.launch.overrides import lookup
 from training.launch.paths import RunPaths
 from training.launch.plan import make_plan
@@ -80,7 +81,9 @@ def plan_command(arguments: Sequence[str], *, profile: str | None = None, fresh:
         raise ConfigReport(verdict.problems, where="verl")
 
 
-def stage_command(name: str, arguments: Sequence[str], *, profile: str | None = None, run_dir: Path | None = None) -> None:
+def stage_command(
+    name: str, arguments: Sequence[str], *, profile: str | None = None, run_dir: Path | None = None
+) -> None:
     """Make one stage of a run (`evaluate` means all policies); stages it needs must be done.
 
     Raises:
@@ -88,8 +91,11 @@ def stage_command(name: str, arguments: Sequence[str], *, profile: str | None = 
         StageError: the stage failed or was interrupted.
     """
     if run_dir is not None and (arguments or profile):
-        raise ConfigError("--run-dir takes the configuration of that run", where="tool-rl",
-                          fix="leave out --profile and key=value arguments, or leave out --run-dir")
+        raise ConfigError(
+            "--run-dir takes the configuration of that run",
+            where="tool-rl",
+            fix="leave out --profile and key=value arguments, or leave out --run-dir",
+        )
     if run_dir is None:
         launch = load_launch(arguments, profile=profile)
         tree, settings = _saved(launch), launch.settings
@@ -124,6 +130,7 @@ def read_run(run_dir: Path) -> tuple[DictConfig, ToolRl, RunPaths]:
     old = OmegaConf.select(OmegaConf.create(text), "tool_rl.run_dir")
     config = OmegaConf.create(text.replace(str(old), str(paths.root)))
     assert isinstance(config, DictConfig)
+    config.tool_rl.run_root = str(paths.root.parent)
     settings, problems = read_settings(as_tree(config).get("tool_rl"))
     if settings is None:
         raise ConfigReport(problems, where=str(paths.config))
@@ -132,8 +139,9 @@ def read_run(run_dir: Path) -> tuple[DictConfig, ToolRl, RunPaths]:
 
 def resume_command(launch: Launch) -> str:
     """Return the command that continues this run."""
-    knobs = [f"{s.source}=…" for s in launch.sources if s.source.isupper() and s.source != "WANDB_API_KEY"]
-    words = [s.text for s in launch.sources if s.source == "argument" and not s.text.startswith("trainer.experiment_name=")]
+    knobs = [f"{s.source}={s.text.partition('=')[2]}" for s in launch.sources if s.source in KNOBS]
+    given = [s for s in launch.sources if s.source == "argument"]
+    words = [s.text for s in given if s.key not in ("trainer.experiment_name", "profile")]
     name = launch.config.trainer.experiment_name
     default = f"{launch.settings.profile}-seed{launch.settings.seed}"
     named = [f"EXPERIMENT_NAME={shlex.quote(name)}"] if name != default else []
@@ -144,8 +152,7 @@ def resume_command(launch: Launch) -> str:
 
 def _fresh(launch: Launch, arguments: Sequence[str], profile: str | None) -> Launch:
     name = fresh_name(Path(launch.settings.run_root), launch.config.trainer.experiment_name)
-    again = load_launch([*arguments, f"trainer.experiment_name={name}"], profile=profile)
-    return replace(again, sources=tuple(s for s in again.sources))
+    return load_launch([*arguments, f"trainer.experiment_name={name}"], profile=profile)
 
 
 def _saved(launch: Launch) -> dict[str, object]:
@@ -160,8 +167,11 @@ def _need_done(stamps: Stamps, stages: Sequence[Stage], wanted: Sequence[Stage])
     for stage in wanted:
         missing = [need for need in stage.needs if need not in names and states[need] != "done"]
         if missing:
-            raise ConfigError(f"stage {stage.name} needs {', '.join(missing)} first", where="tool-rl",
-                              fix=f"tool-rl {missing[0].partition('-')[0]} with the same arguments, or tool-rl run")
+            raise ConfigError(
+                f"stage {stage.name} needs {', '.join(missing)} first",
+                where="tool-rl",
+                fix=f"tool-rl {missing[0].partition('-')[0]} with the same arguments, or tool-rl run",
+            )
 
 
 def _check_with_verl(launch: Launch, paths: RunPaths) -> None:
@@ -175,12 +185,15 @@ def _check_with_verl(launch: Launch, paths: RunPaths) -> None:
     write_json(done, {"verl": verdict.words})
 
 
-def _check_disk(launch: Launch, paths: RunPaths, states: dict[str, str]) -> None:
-    need = sum(size for _, size in make_plan(launch, _saved(launch)).disk if size) if "done" not in states.values() else 0
-    free = free_disk(paths.root)
+def _check_disk(launch: Launch, paths: RunPaths, states: Mapping[str, str]) -> None:
+    if "done" in states.values():
+        return
+    need, free = sum(size for _, size in make_plan(launch, _saved(launch)).disk), free_disk(paths.root)
     if need > free:
-        raise ConfigError(f"not enough free disk for {paths.root}", where="run", got=f"{free / 2**30:.1f} GiB free",
-                          expected=f"about {need / 2**30:.1f} GiB",
-                          fix="free some, or put runs elsewhere: tool_rl.run_root=/path")
-
-
+        raise ConfigError(
+            f"not enough free disk for {paths.root}",
+            where="run",
+            got=f"{free / 2**30:.1f} GiB free",
+            expected=f"about {need / 2**30:.1f} GiB",
+            fix="free some, or put runs elsewhere: tool_rl.run_root=/path",
+        )

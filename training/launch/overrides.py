@@ -4,6 +4,7 @@ Hydra stops at the first unknown key and does not look at types. Here each overr
 key looked up in the configuration the groups give, and its value compared with the type that
 stands there: a number does not become a text, a list does not become a number.
 """
+
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -1,4 +1,5 @@
 """Where everything of one run lies. The only place that spells file names of a run directory."""
+
 from __future__ import annotations
 
 from dataclasses import dataclass

@@ -1,4 +1,5 @@
 """What a run would do, worked out without starting anything: stages, devices, batches, tokens, disk."""
+
 from __future__ import annotations
 
 from collections.abc import Mapping
@@ -10,7 +11,7 @@ from training.launch.paths import RunPaths
 from training.launch.resolve import Launch
 from training.launch.rundir import compare, read_config
 from training.launch.stages import left_out, plan_stages
-from training.launch.stamps import State, Stamps, stage_states
+from training.launch.stamps import Stamps, State, stage_states
 
 GIB = 2**30
 PER_WEIGHT = {"model": 2, "sft": 2, "sft checkpoint": 12, "rl checkpoint": 12, "export": 2}
@@ -118,7 +119,8 @@ def _batches(launch: Launch) -> tuple[tuple[str, str], ...]:
         ("checkpoints", f"every {trainer.save_freq} steps, {trainer.max_actor_ckpt_to_keep or 'all'} kept"),
     ]
     if sft.enabled:
-        rows.insert(0, ("warm start", f"{sft.steps} steps x {sft.batch_size} dialogues, learning rate {sft.learning_rate:g}"))
+        warm = f"{sft.steps} steps x {sft.batch_size} dialogues, learning rate {sft.learning_rate:g}"
+        rows.insert(0, ("warm start", warm))
     return tuple(rows)
 
 
@@ -126,12 +128,14 @@ def _tokens(launch: Launch) -> tuple[tuple[str, str], ...]:
     data, rollout, limits = launch.config.data, launch.config.actor_rollout_ref.rollout, launch.settings.limits
     prompt, response = data.max_prompt_length, data.max_response_length
     total = launch.config.data.train_batch_size * rollout.n
+    most = f"at most {total * (prompt + response):,} tokens, {total * response:,} of them generated or observed"
+    sampled = launch.settings.evaluate.temperature
     return (
         ("window", f"{prompt} prompt + {response} response = {prompt + response} (vLLM holds {rollout.max_model_len})"),
         ("a turn", f"{limits.max_turns} turns at most, {response // limits.max_turns} tokens each on average"),
         ("a tool reply", f"{limits.observation_tokens} tokens at most, cut by whole items"),
-        ("a step", f"at most {total * (prompt + response):,} tokens, {total * response:,} of them generated or observed"),
-        ("temperature", f"{rollout.temperature:g} in training; evaluation greedy and {launch.settings.evaluate.temperature:g}"),
+        ("a step", most),
+        ("temperature", f"{rollout.temperature:g} in training; evaluation greedy and {sampled:g}"),
     )
 
 
@@ -157,9 +161,10 @@ def _warnings(launch: Launch, paths: RunPaths, tree: Mapping[str, object]) -> li
         found.append(f"{paths.root} was begun with another configuration ({keys}); a run would refuse")
     trainer = launch.config.trainer
     if launch.settings.device == "cuda" and len(launch.machine.gpus) < trainer.n_gpus_per_node:
-        found.append(f"this machine has {len(launch.machine.gpus)} GPU(s), the profile asks for {trainer.n_gpus_per_node}"
-                     " a node: the plan holds elsewhere")
+        asked = f"the profile asks for {trainer.n_gpus_per_node} a node: the plan holds elsewhere"
+        found.append(f"this machine has {len(launch.machine.gpus)} GPU(s), {asked}")
     if trainer.nnodes > 1:
         address = launch.config.ray_kwargs.ray_init.get("address")
-        found.append(f"{trainer.nnodes} nodes need a Ray cluster (RAY_ADDRESS, now {address!r}); see training/launch/multinode.sh")
+        cluster = f"a Ray cluster (RAY_ADDRESS, now {address!r})"
+        found.append(f"{trainer.nnodes} nodes need {cluster}; see training/launch/multinode.sh")
     return found

@@ -1,4 +1,5 @@
 """The plan as text for a terminal."""
+
 from __future__ import annotations
 
 from collections.abc import Iterable

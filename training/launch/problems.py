@@ -3,6 +3,7 @@
 A run that dies at the first wrong key, then at the second, costs a person ten starts. So every
 check returns `Problem`s, and whoever asked raises one `ConfigReport` with all of them.
 """
+
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence

@@ -5,6 +5,7 @@ some of their processes into other groups; those still carry the marker variable
 environment, by which they are found and ended. A pipe from the runner tells the child when the
 runner is gone, even by SIGKILL (see watchdog.py).
 """
+
 from __future__ import annotations
 
 import os
@@ -55,7 +56,7 @@ class Child:
         return self._process.poll()
 
     def stop(self, signum: int, grace_s: float, hurry: Callable[[], bool] = lambda: False) -> None:
-        """Forward the signal and wait for the stage to end, at most `grace_s` or until `hurry`; `close` kills the rest."""
+        """Forward the signal and wait, at most `grace_s` or until `hurry`; `close` kills what is left."""
         self._signal(signum)
         end = time.monotonic() + grace_s
         while self.poll() is None and time.monotonic() < end and not hurry():

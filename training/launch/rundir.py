@@ -1,8 +1,9 @@
 """Opening a run directory: one owner at a time, one configuration for its whole life.
 
-    runs/<experiment>/   config.yaml  environment.json  metrics.jsonl  summary.json  report.html
-                         data/  model/  sft/  checkpoints/  hf/  eval/  rollouts/  logs/  stamps/
+runs/<experiment>/   config.yaml  environment.json  metrics.jsonl  summary.json  report.html
+                     data/  model/  sft/  checkpoints/  hf/  eval/  rollouts/  logs/  stamps/
 """
+
 from __future__ import annotations
 
 import fcntl
@@ -15,7 +16,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import cast
 
-from omegaconf import OmegaConf
+from omegaconf import DictConfig, OmegaConf
 
 from environment.core.errors import ConfigError
 from training.launch.compose import as_tree
@@ -48,8 +49,8 @@ def hold(paths: RunPaths) -> Iterator[None]:
                 fix="wait for it, or start a new experiment with EXPERIMENT_NAME=...",
             ) from None
         file.truncate(0)
-        owner = {"pid": os.getpid(), "host": socket.gethostname(), "since": datetime.now().isoformat(timespec="seconds")}
-        file.write(json.dumps(owner))
+        since = datetime.now().isoformat(timespec="seconds")
+        file.write(json.dumps({"pid": os.getpid(), "host": socket.gethostname(), "since": since}))
         file.flush()
         yield
 
@@ -87,7 +88,8 @@ def read_config(paths: RunPaths) -> dict[str, object] | None:
     """Return the configuration of an existing run, or None."""
     if not paths.config.is_file():
         return None
-    return as_tree(OmegaConf.create(paths.config.read_text(encoding="utf-8")), resolve=False)
+    config = OmegaConf.create(paths.config.read_text(encoding="utf-8"))
+    return as_tree(config, resolve=False) if isinstance(config, DictConfig) else None
 
 
 def compare(old: Mapping[str, object], new: Mapping[str, object], root: Path) -> list[tuple[str, str, str]]:

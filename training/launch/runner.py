@@ -1,4 +1,5 @@
 """Running the stages: in order, each once, each as a process, continuing where an earlier try ended."""
+
 from __future__ import annotations
 
 import json
@@ -33,7 +34,8 @@ class Interrupted(StageError):
         self.signum = signum
         self.exit_status = 128 + signum
         name = signal.Signals(signum).name
-        super().__init__(f"{name}: stopped in stage {stage}; nothing is lost", where="run", fix=f"continue with: {resume}")
+        what = f"{name}: stopped in stage {stage}; nothing is lost"
+        super().__init__(what, where="run", fix=f"continue with: {resume}")
 
 
 class Runner:
@@ -126,8 +128,7 @@ class Runner:
             if status is not None:
                 return status
             if self._signals:
-                seen = len(self._signals)
-                child.stop(self._signals[0], self._grace_s, hurry=lambda: len(self._signals) > seen)
+                child.stop(self._signals[0], self._grace_s, hurry=lambda: len(self._signals) > 1)
                 raise Interrupted(self._signals[0], stage.name, self._resume)
             self.display.tick()
             time.sleep(POLL_S)
@@ -145,8 +146,11 @@ class Runner:
         lines = [line for line in log.read_text(encoding="utf-8", errors="replace").splitlines() if line.strip()]
         why = f"left no {', '.join(path.name for path in missing)}" if missing else f"ended with status {status}"
         shown = "\n".join(f"  | {line[:200]}" for line in lines[-TAIL_LINES:])
-        error = StageError(f"stage {stage.name} {why}\n{shown}", where="run",
-                           fix=f"read {log}; then {self._resume} continues from here")
+        error = StageError(
+            f"stage {stage.name} {why}\n{shown}",
+            where="run",
+            fix=f"read {log}; then {self._resume} continues from here",
+        )
         error.exit_status = 2 if status == 2 else 1
         return error
 

@@ -2,6 +2,7 @@
 
 verl's keys keep verl's own types; `checks.py` looks at those of them that must agree with ours.
 """
+
 from __future__ import annotations
 
 from typing import Annotated, Literal
@@ -55,14 +56,14 @@ class TaskSettings(Section):
 
 
 class WorldSettings(Section):
-    """The world's cache: `seed` records a simulated one, `import` takes your records' responses, `file` takes `path`."""
+    """The world's cache: `seed` simulates, `import` takes your records' responses, `file` takes `path`."""
 
     kind: Literal["seed", "import", "file"] = "seed"
     path: str | None = None
     """A recorded world, for kind `file`."""
     seed: int = 7
-    size: dict[str, int] = {}
-    """Fields of WorldSize to change; empty keeps the defaults."""
+    size: dict[str, Count | None] = {}
+    """How much there is in the simulated world; None keeps the simulator's own number."""
 
 
 class MixSettings(Section):
@@ -70,8 +71,8 @@ class MixSettings(Section):
 
     steps: dict[int, float] | None = None
     """Number of calls to share; None takes the default shares."""
-    patterns: dict[str, float] = {}
-    """Pattern to weight among those of its length; 0 leaves it out."""
+    patterns: dict[str, float] | None = None
+    """Pattern to weight among those of its length; 0 leaves it out, None takes the templates' own weights."""
 
 
 class SynthSettings(Section):
@@ -88,8 +89,6 @@ class PreprocessSettings(Section):
 
     max_tools: Count | None = None
     """Tools shown per row at most; None shows those the row names."""
-    max_prompt_tokens: Count
-    """Rows whose prompt is longer are left out and counted."""
 
 
 class SftSettings(Section):

@@ -1,4 +1,5 @@
 """Runs of the same experiment with other seeds: they belong into one table, all of them, good or bad."""
+
 from __future__ import annotations
 
 from pathlib import Path

@@ -6,6 +6,7 @@ The model comes before the rows: its tokenizer says what of a tool reply the mod
 
 A stage is a value; the runner runs it, the stamps remember it, the plan prints it.
 """
+
 from __future__ import annotations
 
 from dataclasses import dataclass
@@ -89,8 +90,9 @@ def _world(settings: ToolRl, paths: RunPaths) -> Stage:
     }[settings.world.kind]
     inputs = _data_files(settings) if settings.world.kind == "import" else ()
     inputs += (Path(settings.world.path),) if settings.world.path else ()
-    return Stage("world", does, ("world",), keys=("tool_rl.world", "tool_rl.task"), inputs=inputs,
-                 outputs=(paths.world,))
+    return Stage(
+        "world", does, ("world",), keys=("tool_rl.world", "tool_rl.task"), inputs=inputs, outputs=(paths.world,)
+    )
 
 
 def _synth(settings: ToolRl, paths: RunPaths) -> list[Stage]:
@@ -108,10 +110,11 @@ def _model(settings: ToolRl, paths: RunPaths) -> Stage:
 
 def _preprocess(settings: ToolRl, paths: RunPaths) -> Stage:
     needs = ("world", "model") if settings.data.train else ("world", "synth", "model")
-    keys = ("tool_rl.preprocess", "tool_rl.task", "tool_rl.limits", "data.max_prompt_length", "data.max_response_length")
+    keys = ("tool_rl.preprocess", "tool_rl.task", "tool_rl.limits.observation_tokens")
     outputs = tuple(paths.parquet("rl", split) for split in ("train", "heldout"))
     outputs += (paths.parquet("sft", "train"),) if settings.sft.enabled else ()
-    return Stage("preprocess", "rows to RL and SFT parquet", ("preprocess",), needs, keys, _data_files(settings), outputs)
+    does = "rows to RL and SFT parquet"
+    return Stage("preprocess", does, ("preprocess",), needs, keys, _data_files(settings), outputs)
 
 
 def _sft(settings: ToolRl, paths: RunPaths) -> list[Stage]:
@@ -120,29 +123,60 @@ def _sft(settings: ToolRl, paths: RunPaths) -> list[Stage]:
     does = f"supervised warm start, {settings.sft.steps} steps of {settings.sft.batch_size}"
     keys = ("tool_rl.sft", "tool_rl.device", "actor_rollout_ref.model")
     folder = paths.root / "checkpoints" / "sft"
-    return [Stage("sft", does, ("sft",), ("model", "preprocess"), keys, outputs=(paths.sft_model,),
-                  curve=folder / "sft_metrics.jsonl", steps=settings.sft.steps, partial=(folder,))]
+    return [
+        Stage(
+            "sft",
+            does,
+            ("sft",),
+            ("model", "preprocess"),
+            keys,
+            outputs=(paths.sft_model,),
+            curve=folder / "sft_metrics.jsonl",
+            steps=settings.sft.steps,
+            partial=(folder,),
+        )
+    ]
 
 
 def _rl(settings: ToolRl, paths: RunPaths, steps: int) -> Stage:
     needs = ("world", "preprocess", "sft") if settings.sft.enabled else ("world", "preprocess", "model")
-    return Stage("rl", "GRPO over several turns against the cached world", ("rl",), needs, RL_KEYS,
-                 outputs=(paths.metrics, paths.checkpoints), curve=paths.metrics, steps=steps,
-                 partial=(paths.checkpoints, paths.metrics, paths.rollouts))
+    return Stage(
+        "rl",
+        "GRPO over several turns against the cached world",
+        ("rl",),
+        needs,
+        RL_KEYS,
+        outputs=(paths.metrics, paths.checkpoints),
+        curve=paths.metrics,
+        steps=steps,
+        partial=(paths.checkpoints, paths.metrics, paths.rollouts),
+    )
 
 
 def _export(paths: RunPaths) -> Stage:
-    return Stage("export", "write the trained model as a Hugging Face folder", ("export",), ("rl",), outputs=(paths.hf,))
+    does = "write the trained model as a Hugging Face folder"
+    return Stage("export", does, ("export",), ("rl",), outputs=(paths.hf,))
 
 
 def _evaluate(policy: str, settings: ToolRl, paths: RunPaths) -> Stage:
     model_stage = {"base": "model", "sft": "sft", "rl": "export"}[policy]
     does = f"{policy}: {settings.evaluate.rows} held-out rows, greedy and avg@{settings.evaluate.samples}"
     keys = ("tool_rl.evaluate", "tool_rl.limits", "tool_rl.reward", "tool_rl.task", "tool_rl.device")
-    return Stage(f"evaluate-{policy}", does, ("evaluate", "--policy", policy), ("world", "preprocess", model_stage),
-                 keys, outputs=(paths.evaluation(policy),))
+    return Stage(
+        f"evaluate-{policy}",
+        does,
+        ("evaluate", "--policy", policy),
+        ("world", "preprocess", model_stage),
+        keys,
+        outputs=(paths.evaluation(policy),),
+    )
 
 
 def _report(stages: list[Stage], paths: RunPaths) -> Stage:
-    return Stage("report", "figures and the page for people", ("report",), tuple(stage.name for stage in stages),
-                 outputs=(paths.summary, paths.report))
+    return Stage(
+        "report",
+        "figures and the page for people",
+        ("report",),
+        tuple(stage.name for stage in stages),
+        outputs=(paths.summary, paths.report),
+    )

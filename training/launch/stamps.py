@@ -1,8 +1,10 @@
-"""Stamps: the memory of what is done. A stage is done when its stamp fits its inputs and its outputs are as it left them.
+"""Stamps: the memory of what is done.
 
+A stage is done when its stamp fits its inputs and its outputs are as it left them.
 A stamp holds a key, the hash of the stage's settings, of the outside files it reads and of the
 outputs of the stages it needs; and a fingerprint of each of its own outputs.
 """
+
 from __future__ import annotations
 
 import json

@@ -1,4 +1,5 @@
 """summary.json: the figures of a run, gathered from what the stages left; and the before/after table."""
+
 from __future__ import annotations
 
 from collections.abc import Mapping
@@ -70,5 +71,3 @@ def _cell(figures: Mapping[str, object], name: str) -> str:
         return "–"
     bounded = isinstance(low, (int, float)) and isinstance(high, (int, float))
     return form.format(value) + (f" [{form.format(low)}, {form.format(high)}]" if bounded else "")
-
-

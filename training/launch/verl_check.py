@@ -3,6 +3,7 @@
 It needs torch and takes some seconds to import, so it runs beside the rest of the plan; where verl
 can't be imported, or the machine is too busy, the plan says so and goes on.
 """
+
 from __future__ import annotations
 
 import os
@@ -18,7 +19,7 @@ from omegaconf import DictConfig, OmegaConf
 
 from training.launch.problems import Problem
 
-PATIENCE_S = 11.0
+PATIENCE_S = 9.0
 """Seconds after which the answer is no longer waited for; the plan must end within 15."""
 
 PROGRAM = """

@@ -3,6 +3,7 @@
 A runner killed by SIGKILL can't forward anything, and an orphaned stage would go on writing into
 a run directory whose lock is free again.
 """
+
 from __future__ import annotations
 
 import os

@@ -1,4 +1,5 @@
 """Stand-ins for tests: machines, configurations of the tiny profile, and stages made of one line of shell."""
+
 from __future__ import annotations
 
 import io

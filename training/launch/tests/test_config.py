@@ -1,4 +1,5 @@
 """Every shipped profile composes and validates, and says what the reference run says."""
+
 from __future__ import annotations
 
 import subprocess
@@ -12,8 +13,8 @@ import yaml
 from environment.core.errors import ConfigError
 from training.launch import compose
 from training.launch.compose import CONFIG_DIR, GROUPS, group_options
-from training.launch.tests.fakes import BARE, EIGHT, PROFILES, launch, value
 from training.launch.detect import choose_profile
+from training.launch.tests.fakes import BARE, EIGHT, PROFILES, launch, value
 from training.reward.graduated import RewardWeights
 
 REFERENCE = {
@@ -130,5 +131,7 @@ def test_composing_imports_neither_torch_nor_verl_nor_ray() -> None:
         "print([m for m in ('torch', 'verl', 'ray', 'vllm', 'transformers') if m in sys.modules])"
     )
     root = Path(__file__).resolve().parents[3]
-    done = subprocess.run([sys.executable, "-c", code], cwd=root, capture_output=True, text=True, timeout=60, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=root, capture_output=True, text=True, timeout=60, check=True
+    )
     assert done.stdout.strip() == "[]"

@@ -1,4 +1,5 @@
 """Environment variables really override, and lose only against key=value arguments."""
+
 from __future__ import annotations
 
 import pytest
@@ -29,8 +30,11 @@ def test_limits_follow_the_turn_knobs() -> None:
 
 
 @settings(max_examples=30, deadline=None)
-@given(st.text(st.characters(codec="utf-8", exclude_characters="\n\r\0", exclude_categories=["Cc", "Cs"]), min_size=1)
-       .filter(lambda text: text.strip() == text and not text.startswith(("/", ".", "~")) and "\\" not in text))
+@given(
+    st.text(
+        st.characters(codec="utf-8", exclude_characters="\n\r\0", exclude_categories=["Cc", "Cs"]), min_size=1
+    ).filter(lambda text: text.strip() == text and not text.startswith(("/", ".", "~")) and "\\" not in text)
+)
 def test_texts_arrive_letter_by_letter(text: str) -> None:
     (setting,) = from_environment({"PROJECT_NAME": text})
     assert OverridesParser.create().parse_override(setting.text).value() == text

@@ -1,4 +1,5 @@
 """The runner: each stage once, in order; failures and signals leave a run that the same command continues."""
+
 from __future__ import annotations
 
 import os
@@ -71,7 +72,9 @@ def test_a_damaged_output_is_made_again(tmp_path: Path, harm: str) -> None:
 
 @settings(max_examples=8, deadline=None)
 @given(st.lists(st.sampled_from("abc"), max_size=4))
-def test_whatever_is_removed_the_outputs_are_whole_afterwards(tmp_path_factory: pytest.TempPathFactory, gone: list[str]) -> None:
+def test_whatever_is_removed_the_outputs_are_whole_afterwards(
+    tmp_path_factory: pytest.TempPathFactory, gone: list[str]
+) -> None:
     work = job(tmp_path_factory.mktemp("run"), a="", b="", c="")
     work.run()
     for name in gone:
@@ -127,7 +130,7 @@ def test_wall_times_are_kept_over_all_tries(tmp_path: Path) -> None:
 
 def test_progress_and_secrets_in_the_output(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SOME_API_KEY", "very-secret-value")
-    line = r'{\"progress\": [1, 2], \"note\": \"half\"}'
+    line = r"{\"progress\": [1, 2], \"note\": \"half\"}"
     work = job(tmp_path, a=f'echo "{line}"; echo "$SOME_API_KEY"; echo a > a.out')
     work.run()
     log = work.paths.log("a").read_text()
