@@ -77,7 +77,7 @@ stage scripts check_scripts
 stage ruff "$python" -m ruff check .
 stage pyright "$python" -m pyright --pythonpath "$python"
 stage architecture "$python" -m scripts.check.architecture
-pytest_stage fast-tests "not slow and not e2e"
+pytest_stage fast-tests "not slow and not e2e" -n "$(nproc)" --dist loadfile
 if [ "$fast" = yes ]; then
   echo "test: the slow and end-to-end tests were not asked for (--fast)"
 elif [ "${#failed[@]}" -gt 0 ]; then

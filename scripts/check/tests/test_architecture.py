@@ -127,6 +127,19 @@ def test_scripts_may_print_and_tests_too() -> None:
 @pytest.mark.parametrize(
     ("text", "found"),
     [
+        ("X = pickle.loads(pickle.dumps(1))\n", []),
+        ("X = PATH.read_text()\n", []),
+        ("X = eval('1')\n", ["calls"]),
+    ],
+)
+def test_what_a_test_may_do(text: str, found: list[str]) -> None:
+    assert rules("BFCL/tests/test_a.py", text) == found
+    assert [v.rule for v in check_sources([Source("BFCL/tests/test_a.py", text)])] == [*found, "future"]
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
         ("", ["docstring"]),
         ('"""Only words."""\n', []),
         ('"""Words."""\nimport os\n', ["future"]),
