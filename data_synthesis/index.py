@@ -98,6 +98,7 @@ class WorldIndex:
         self._view = view
         self._tools: dict[str, Entries] = {}
         self._steps: dict[str, Entries] = {}
+        self._keys: dict[tuple[str, str, type, str | int | float], Key | None] = {}
 
     @property
     def schemas(self) -> Mapping[str, ToolSchema]:
@@ -120,9 +121,22 @@ class WorldIndex:
         return self._steps[step.calls]
 
     def _entry(self, schema: ToolSchema, arguments: Mapping[str, JsonValue], value: JsonValue) -> Entry:
-        telling = canonical_arguments(schema, arguments)  # without what a call need not say
-        given = {name: v for name, v in arguments.items() if name in telling}
-        return Entry(given, {name: as_key(telling[name]) for name in given}, value, schema, self._view)
+        keys = {name: key for name, v in arguments.items() if (key := self._key(schema, name, v)) is not None}
+        return Entry({name: arguments[name] for name in keys}, keys, value, schema, self._view)
+
+    def _key(self, schema: ToolSchema, name: str, value: JsonValue) -> Key | None:
+        """Return the key of an argument, None where the call need not say it; remembered, for values recur."""
+        if not isinstance(value, str | int | float):
+            return _told(schema, name, value)
+        question = (schema.name, name, type(value), value)
+        if question not in self._keys:
+            self._keys[question] = _told(schema, name, value)
+        return self._keys[question]
+
+
+def _told(schema: ToolSchema, name: str, value: JsonValue) -> Key | None:
+    telling = canonical_arguments(schema, {name: value})
+    return as_key(telling[name]) if name in telling else None
 
 
 def as_key(canonical: JsonValue) -> Key:

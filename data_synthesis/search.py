@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from typing import TypeGuard
 
 from data_synthesis.index import Entries, Entry, Key, WorldIndex
-from data_synthesis.paths import get
+from data_synthesis.paths import MISSING, get
 from data_synthesis.templates.model import FromStep, FromUser, Kind, Pattern, Rule, Step
 from environment.core.calls import JsonValue
 from environment.core.task import Edge, GoldStep
@@ -134,17 +134,25 @@ def narrow(pattern: Pattern, index: WorldIndex, sample: int = 200, seed: int = 0
 def item_of(entry: Entry, field_path: str, rule: Rule, ranks: Mapping[Rule, str]) -> int | None:
     """Return the index of the item a rule names in the list that the model sees, or None where it names none.
 
-    A comparison needs two items or more and a strict winner in the whole list, and the winner must be in sight:
-    with a tie, or a winner that was cut away, the request could be read either way.
+    A position needs a list of two items or more. A comparison needs two in sight, and a strict winner of the whole
+    list among them: with a tie, or a winner that was cut away, the request could be read either way.
     """
     path = field_path.partition("[@")[0]
     items = get(entry.value, path)
     if not isinstance(items, list) or len(items) < 2:
         return None
-    number = _POSITION[rule] if rule in _POSITION else _winner(items, ranks.get(rule, "?"), rule)
-    if number is None or get(entry.seen, f"{path}[{number}]") != get(entry.value, f"{path}[{number}]"):
+    if rule in _POSITION:
+        number = _POSITION[rule]
+    elif _in_sight(entry, path, 0) and _in_sight(entry, path, 1):
+        number = _winner(items, ranks.get(rule, "?"), rule)
+    else:
         return None
-    return number
+    return number if number is not None and _in_sight(entry, path, number) else None
+
+
+def _in_sight(entry: Entry, path: str, number: int) -> bool:
+    item = get(entry.value, f"{path}[{number}]")
+    return item is not MISSING and get(entry.seen, f"{path}[{number}]") == item
 
 
 def _winner(items: list[JsonValue], path: str, rule: Rule) -> int | None:

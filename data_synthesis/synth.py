@@ -3,8 +3,9 @@
     templates ─► draw a chain ─► check its calls ─► write a query ─► check the query ─► offer tools ─► row
                  (search)         (schemas)          (writer)         (checks, duplicates)
 
-Rows are made one by one for the length, and of this length the pattern, that lags most behind its share. All chance of a row comes from a generator
-keyed by seed, split, pattern and try, so the same world, templates and settings give the same files, byte by byte.
+Rows are made one by one for the length, and of this length the pattern, that lags most behind its share. All chance
+of a row comes from a generator keyed by seed, split, pattern and try: the same world, templates and settings give the
+same files, byte by byte.
 """
 from __future__ import annotations
 
@@ -71,6 +72,11 @@ class SplitReport:
     """Pattern → why it can't be filled, where that is proven."""
     examples: dict[str, str] = field(default_factory=dict[str, str])
     """Reason → one rejected text with its detail."""
+
+    def reject(self, reason: Reason, example: str) -> None:
+        """Count a try that gave no row."""
+        self.rejected[reason.value] = self.rejected.get(reason.value, 0) + 1
+        self.examples.setdefault(reason.value, example)
 
 
 @dataclass(frozen=True)
@@ -188,16 +194,12 @@ class Maker:
         if isinstance(chain, Infeasible):
             if chain.proven:
                 report.infeasible[pattern.id] = str(chain)
-            report.rejected[Reason.NO_CHAIN] = report.rejected.get(Reason.NO_CHAIN, 0) + 1
-            report.examples.setdefault(Reason.NO_CHAIN, str(chain))
-            return None
+            return report.reject(Reason.NO_CHAIN, str(chain))
         text = write(chain, rng, self._config.writer)
         problem = self._problem(chain, text)
         if problem is not None:
             reason, detail = problem
-            report.rejected[reason] = report.rejected.get(reason, 0) + 1
-            report.examples.setdefault(reason, f"{detail}: {text}")
-            return None
+            return report.reject(reason, f"{detail}: {text}")
         self._chains[chain.identity()] += 1
         return self._row(split, chain, text, rng, report.patterns.get(pattern.id, 0))
 

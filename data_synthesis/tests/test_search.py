@@ -39,8 +39,8 @@ class TinyWorld:
             "Show": tool("Show", None, item=TEXT, day={"type": "string", "format": "date"}),
         }
 
-    def entries(self, name: str) -> Iterator[tuple[dict[str, JsonValue], JsonValue]]:
-        yield from self.calls.get(name, [])
+    def entries(self, tool: str) -> Iterator[tuple[dict[str, JsonValue], JsonValue]]:
+        yield from self.calls.get(tool, [])
 
 
 def tiny(**calls: list[tuple[dict[str, JsonValue], JsonValue]]) -> WorldIndex:
@@ -144,6 +144,8 @@ def entry(value: JsonValue, seen: JsonValue) -> tuple[WorldIndex, Step]:
     [
         ([5, 3, 4], 3, Rule.CHEAPEST, 1),
         ([5, 3, 4], 1, Rule.CHEAPEST, None),
+        ([3, 5, 4], 1, Rule.CHEAPEST, None),
+        ([3, 5, 4], 2, Rule.CHEAPEST, 0),
         ([3, 3, 4], 3, Rule.CHEAPEST, None),
         ([5, 4, 3], 2, Rule.CHEAPEST, None),
         ([5], 1, Rule.FIRST, None),

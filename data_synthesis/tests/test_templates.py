@@ -50,10 +50,6 @@ def test_patterns_of_tools_another_world_lacks_are_left_out() -> None:
     assert {p.domain for p in load_patterns(hotels)} == {"hotel"}
 
 
-GOOD = (default_folder() / "hotels.yaml").read_text()
-STYLE = (default_folder() / "style.yaml").read_text()
-
-
 @pytest.mark.parametrize(
     ("old", "new", "told"),
     [
@@ -61,7 +57,8 @@ STYLE = (default_folder() / "style.yaml").read_text()
         ('dest_id: "hotel_place', 'dest_idd: "hotel_place', "'dest_id'"),
         ('dest_id: "hotel_place', 'dest_id: "hotel_search', "not before it"),
         (
-            "arrival_date: $check_in\n      departure_date: $check_out\n      adults: $adults?\n      children_age: $children?\n      room_qty: $rooms?\n      price",
+            "arrival_date: $check_in\n      departure_date: $check_out\n      adults: $adults?\n"
+            "      children_age: $children?\n      room_qty: $rooms?\n      price",
             "adults: $adults?\n      price",
             "required",
         ),
@@ -75,9 +72,10 @@ STYLE = (default_folder() / "style.yaml").read_text()
     ],
 )
 def test_what_is_wrong_with_a_template_is_told(tmp_path: Path, old: str, new: str, told: str) -> None:
-    assert old in GOOD
-    (tmp_path / "hotels.yaml").write_text(GOOD.replace(old, new))
-    (tmp_path / "style.yaml").write_text(STYLE)
+    good = (default_folder() / "hotels.yaml").read_text()
+    assert old in good
+    (tmp_path / "hotels.yaml").write_text(good.replace(old, new))
+    (tmp_path / "style.yaml").write_text((default_folder() / "style.yaml").read_text())
     with pytest.raises(DataError, match=told):
         load_patterns(SCHEMAS, tmp_path)
 
