@@ -18,6 +18,10 @@ class Mix:
     patterns: Mapping[str, float] = field(default_factory=dict[str, float])
     """Pattern → weight among the patterns of its length, instead of the template's own; 0 leaves it out."""
 
+    domains: Mapping[str, float] = field(default_factory=dict[str, float])
+    """Family (hotel, flight, attraction, car, taxi, meta, cross) → factor of its patterns' weights; a family that isn't
+    named gets nothing, all count alike where this is empty."""
+
     def shares(self, patterns: Sequence[Pattern], left_out: Collection[str] = ()) -> dict[str, float]:
         """Return pattern id → share of the rows; the shares sum to one.
 
@@ -34,9 +38,10 @@ class Mix:
                 raise ConfigError(
                     "unknown pattern", where="synth.mix.patterns", got=name, nearest=nearest_name(name, known)
                 )
-        if any(share < 0 for share in [*self.steps.values(), *self.patterns.values()]):
+        if any(share < 0 for share in [*self.steps.values(), *self.patterns.values(), *self.domains.values()]):
             raise ConfigError("a share is negative", where="synth.mix", got=(dict(self.steps), dict(self.patterns)))
-        weights = {p.id: self.patterns.get(p.id, p.weight) for p in patterns}
+        self._check_domains({p.domain for p in patterns})
+        weights = {p.id: self.patterns.get(p.id, p.weight) * self._factor(p.domain) for p in patterns}
         totals = _by_length((len(p.steps), weights[p.id]) for p in patterns)
         raw = {p.id: self._length_share(len(p.steps)) * weights[p.id] / (totals[len(p.steps)] or 1) for p in patterns}
         total = sum(raw.values())
@@ -48,6 +53,15 @@ class Mix:
                 expected=f"lengths among {sorted(totals)}",
             )
         return {name: share / total for name, share in raw.items() if share > 0}
+
+    def _check_domains(self, known: Collection[str]) -> None:
+        for name in self.domains:
+            if name not in known:
+                near = nearest_name(name, known)
+                raise ConfigError("unknown domain", where="synth.mix.domains", got=name, nearest=near)
+
+    def _factor(self, domain: str) -> float:
+        return self.domains.get(domain, 0.0) if self.domains else 1.0
 
     def _length_share(self, length: int) -> float:
         return self.steps.get(length, 0.0) if self.steps else 1.0

@@ -34,9 +34,9 @@ _NIGHTS = re.compile(rf"\b(\d+|{'|'.join(NUMBERS)}) nights?\b", re.IGNORECASE)
 _CLOCK = re.compile(r"\b(\d{1,2})(?::(\d\d))? ?(am|pm)\b|\b(\d{1,2}):(\d\d)\b", re.IGNORECASE)
 
 
-def number(value: int, rng: random.Random) -> str:
-    """Return a number in digits or in words."""
-    return NUMBERS[value] if 0 <= value < len(NUMBERS) and rng.random() < 0.5 else str(value)
+def number(value: int, rng: random.Random, words: float = 0.5) -> str:
+    """Return a number in digits or, with the chance `words`, in words."""
+    return NUMBERS[value] if 0 <= value < len(NUMBERS) and rng.random() < words else str(value)
 
 
 def ordinal(day: int) -> str:
@@ -60,10 +60,10 @@ def day_in_words(iso: str, style: str) -> str:
             return iso
 
 
-def clock(text: str, rng: random.Random) -> str:
-    """Return a time HH:MM as it is, or with am and pm."""
+def clock(text: str, rng: random.Random, words: float = 0.5) -> str:
+    """Return a time HH:MM as it is or, with the chance `words`, with am and pm."""
     hour, minute = (int(part) for part in text.split(":"))
-    if rng.random() < 0.5:
+    if rng.random() >= words:
         return text
     half = "am" if hour < 12 else "pm"
     return f"{(hour - 1) % 12 + 1}{f':{minute:02d}' if minute else ''} {half}"

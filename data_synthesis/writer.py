@@ -39,6 +39,8 @@ class WriterConfig:
 
     iso_share: float = 0.5
     """Share of the queries that write dates as YYYY-MM-DD; the rest uses words."""
+    words_share: float = 0.5
+    """Share of the numbers said in words, and of the times said with am and pm."""
     nights_share: float = 0.15
     """Share of the stays given as so many nights; the end date must then be worked out."""
 
@@ -87,13 +89,16 @@ class _Speaker:
             case Kind.DATE:
                 return day_in_words(str(value), self._style)
             case Kind.TIME:
-                return clock(str(value), self._rng)
+                return clock(str(value), self._rng, self._config.words_share)
             case Kind.COUNT:
-                return number(int(value), self._rng)
+                return self._number(int(value))
             case Kind.CHOICE:
                 return CHOICE_WORDS.get(name, {}).get(str(value), str(value))
             case Kind.PLACE | Kind.AGES | Kind.MONEY:
                 return str(value)
+
+    def _number(self, value: int) -> str:
+        return number(value, self._rng, self._config.words_share)
 
     def _day(self, name: str) -> str:
         return self._value(name, self._values[name])
@@ -103,7 +108,7 @@ class _Speaker:
         start, end = (date.fromisoformat(str(self._values[name])) for name in ("check_in", "check_out"))
         nights = (end - start).days
         if self._rng.random() < self._config.nights_share:
-            return f"for {number(nights, self._rng)} night{'s' if nights > 1 else ''} from {self._day('check_in')}"
+            return f"for {self._number(nights)} night{'s' if nights > 1 else ''} from {self._day('check_in')}"
         if self._style == "day" and (start.year, start.month) == (end.year, end.month) and self._rng.random() < 0.5:
             return f"from {start.day} to {self._day('check_out')}"
         form = self._rng.choice(
@@ -135,13 +140,13 @@ class _Speaker:
         adults = int(self._values.get("adults", 1))
         if adults == 1:
             return self._rng.choice(("just for me", f"for one {singular}", f"for 1 {singular}", ""))
-        return f"for {number(adults, self._rng)} {plural}"
+        return f"for {self._number(adults)} {plural}"
 
     def _party(self) -> str:
         """Say adults, children and rooms; one adult and one room may go unsaid."""
         people = self._people("adult", self._rng.choice(("adults", "people", "guests")))
         rooms = int(self._values.get("rooms", 1))
-        room = f"in {number(rooms, self._rng)} rooms" if rooms > 1 else self._rng.choice(("", "", "in one room"))
+        room = f"in {self._number(rooms)} rooms" if rooms > 1 else self._rng.choice(("", "", "in one room"))
         return f"{people} {self._ages()} {room}" if people else room.replace("in ", "with ", 1)
 
     def _travellers(self) -> str:

@@ -19,7 +19,7 @@ from data_synthesis.synth import Maker, SynthConfig, SynthReport, synthesise
 from data_synthesis.tasks import task_from_record
 from data_synthesis.templates.load import load_patterns
 from data_synthesis.templates.model import Pattern
-from data_synthesis.writer import write
+from data_synthesis.writer import WriterConfig, write
 from environment.booking.places import all_places
 from environment.cache.store import CachedWorld
 from environment.core.canonical import canonical_value, fold_text
@@ -140,11 +140,25 @@ def test_mix_rules_lengths_and_patterns(world_path: Path, tmp_path: Path) -> Non
     assert "map_near" not in report.train.patterns
 
 
+def test_mix_rules_families(index: WorldIndex) -> None:
+    maker = Maker(index, load_patterns(index.schemas), 0, SynthConfig(mix=Mix(domains={"hotel": 1, "car": 1})))
+    assert {row["domain"] for row in maker.rows("train", 40)} == {"hotel", "car"}
+
+
+def test_plain_wording_has_no_words_to_work_out(index: WorldIndex) -> None:
+    plain = SynthConfig(writer=WriterConfig(iso_share=1.0, words_share=0.0, nights_share=0.0))
+    for row in Maker(index, load_patterns(index.schemas), 0, plain).rows("train", 60):
+        values = [v for step in row["steps"] for v in step["ground_truth"]["arguments"].values()]
+        dates = [v for v in values if isinstance(v, str) and (v[4:5] == "-" or v[2:3] == ":")]
+        assert all(v in row["query"] for v in dates)
+
+
 def test_wrong_mixes_are_refused(world: CachedWorld) -> None:
     patterns = load_patterns(world.schemas)
     for mix, told in (
         (Mix(patterns={"hotel_serch": 1}), "hotel_search"),
         (Mix(steps={9: 1}), "share"),
+        (Mix(domains={"hotels": 1}), "'hotel'"),
         (Mix(steps={1: -1}), "negative"),
     ):
         with pytest.raises(ConfigError, match=told):
