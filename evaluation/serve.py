@@ -27,6 +27,8 @@ from typing import Any, Self
 from environment.core.errors import StageError
 
 POLL_S = 0.2
+_THREADS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS")
+"""Not passed on to a CPU server: what a trainer set for itself would tie the server to one core."""
 _PORT_TAKEN = "address already in use"
 
 
@@ -48,6 +50,8 @@ class ServeSettings:
     """CPU only: vLLM's thread binding. `nobind` shares the cores with whatever else runs."""
     extra: tuple[str, ...] = ()
     """Further arguments for the server, as written on its command line."""
+    environment: tuple[tuple[str, str], ...] = ()
+    """Further environment variables of the server; they win over ours."""
 
     @property
     def on_cpu(self) -> bool:
@@ -185,7 +189,8 @@ def serve_environment(settings: ServeSettings) -> dict[str, str]:
     ours |= {"VLLM_HOST_IP": "127.0.0.1", "VLLM_NO_USAGE_STATS": "1", "DO_NOT_TRACK": "1"}
     if settings.on_cpu:
         ours |= {"VLLM_CPU_KVCACHE_SPACE": str(settings.kv_cache_gib), "VLLM_CPU_OMP_THREADS_BIND": settings.threads}
-    return {**os.environ, **ours}
+    inherited = {k: v for k, v in os.environ.items() if not (settings.on_cpu and k in _THREADS)}
+    return {**inherited, **ours, **dict(settings.environment)}
 
 
 def free_port() -> int:

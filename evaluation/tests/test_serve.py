@@ -131,12 +131,15 @@ with ModelServer(Path({str(folder)!r}), ServeSettings(device="cpu"), Path({str(t
 @pytest.mark.parametrize("device", ["cpu", "gpu"])
 def test_command_and_environment_are_of_loopback_and_offline(device: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SOME_VARIABLE", "kept")
-    chosen = ServeSettings(device=device, tensor_parallel=2, extra=("--seed", "1"))
+    monkeypatch.setenv("OMP_NUM_THREADS", "1")
+    chosen = ServeSettings(device, tensor_parallel=2, extra=("--seed", "1"), environment=(("VLLM_PLUGINS", "mine"),))
     command, environment = serve_command(Path("/m"), 1234, "policy", chosen), serve_environment(chosen)
     assert command[command.index("--host") + 1] == "127.0.0.1"
     assert command[-2:] == ["--seed", "1"]
     assert ("--enforce-eager" in command) == (device == "cpu") == ("VLLM_CPU_KVCACHE_SPACE" in environment)
-    assert (environment["HF_HUB_OFFLINE"], environment["SOME_VARIABLE"]) == ("1", "kept")
+    assert ("OMP_NUM_THREADS" in environment) == (device == "gpu")
+    kept = (environment["HF_HUB_OFFLINE"], environment["SOME_VARIABLE"], environment["VLLM_PLUGINS"])
+    assert kept == ("1", "kept", "mine")
 
 
 def test_free_ports_can_be_bound() -> None:
