@@ -171,5 +171,8 @@ def main() -> None:
     except ToolRlError as error:
         typer.echo(str(error), err=True)
         sys.exit(error.exit_status)
+    except KeyboardInterrupt:
+        typer.echo("stopped; nothing is lost", err=True)
+        sys.exit(130)
     except BrokenPipeError:
         sys.exit(141)

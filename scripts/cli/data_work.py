@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import os
 import shutil
-from collections.abc import Callable
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -21,8 +20,10 @@ from environment.booking.schemas import load_schemas
 from environment.booking.seed_world import WorldSize
 from environment.cache.build import build_seed_cache, import_records
 from environment.core.errors import ConfigError, DataError, nearest_name
+from scripts.cli.fitting import keep_fitting, rl_length, sft_length
 from scripts.cli.progress import say
 from training.launch.paths import RunPaths
+from training.launch.prompt_length import conversation_length, token_count
 from training.launch.settings import ToolRl
 
 SPLITS = ("train", "heldout")
@@ -53,7 +54,7 @@ def synth(paths: RunPaths, settings: ToolRl, config: DictConfig) -> None:
     report = synthesise(
         paths.world, schema_file(settings), paths.data, wanted.train, wanted.heldout, wanted.seed,
         config=SynthConfig(mix=mix), observation_tokens=settings.limits.observation_tokens,
-        count=token_counter(paths.model),
+        count=token_count(paths.model),
     )  # fmt: skip
     say(**report.to_json())
     for name, split, least in (("train", report.train, 1), ("heldout", report.heldout, settings.evaluate.rows)):
@@ -68,7 +69,6 @@ def synth(paths: RunPaths, settings: ToolRl, config: DictConfig) -> None:
 
 def preprocess(paths: RunPaths, settings: ToolRl, config: DictConfig) -> None:
     """Turn rows into the parquet files that SFT and RL read."""
-    del config
     rows = {split: paths.rows(split) for split in SPLITS}
     if settings.data.train:
         rows = _own_rows(paths, settings)
@@ -77,10 +77,24 @@ def preprocess(paths: RunPaths, settings: ToolRl, config: DictConfig) -> None:
     if settings.sft.enabled:
         report = preprocess_sft(
             rows["train"], paths.world, paths.parquet("sft", "train"), settings.limits.observation_tokens,
-            token_counter(paths.model), schemas_path=schema_file(settings), max_tools=settings.preprocess.max_tools,
+            token_count(paths.model), schemas_path=schema_file(settings), max_tools=settings.preprocess.max_tools,
             instructions=settings.task.instructions,
         )  # fmt: skip
         print(report.summary(), flush=True)
+    _leave_out_long(paths, settings, config)
+
+
+def _leave_out_long(paths: RunPaths, settings: ToolRl, config: DictConfig) -> None:
+    count = conversation_length(paths.model)
+    if count is None:
+        say(note="no tokenizer or chat template to measure rows by; none left out")
+        return
+    length, limit = rl_length(count, schema_file(settings)), int(config.data.max_prompt_length)
+    for split, least in (("train", int(config.data.train_batch_size)), ("heldout", 1)):
+        say(**keep_fitting(paths.parquet("rl", split), length, limit, least, "data.max_prompt_length"))
+    if settings.sft.enabled:
+        file = paths.parquet("sft", "train")
+        say(**keep_fitting(file, sft_length(count), settings.sft.max_length, 1, "tool_rl.sft.max_length"))
 
 
 def _rl_parquet(source: Path, output: Path, settings: ToolRl) -> None:
@@ -97,16 +111,6 @@ def _rl_parquet(source: Path, output: Path, settings: ToolRl) -> None:
 def schema_file(settings: ToolRl) -> Path | None:
     """Return the tool schema file, None for the project's own."""
     return Path(settings.task.schemas) if settings.task.schemas else None
-
-
-def token_counter(model: Path) -> Callable[[str], int] | None:
-    """Return how many tokens of the model a text has; None where the folder has no tokenizer.json."""
-    if not (model / "tokenizer.json").is_file():
-        return None
-    from tokenizers import Tokenizer
-
-    tokenizer = Tokenizer.from_file(str(model / "tokenizer.json"))
-    return lambda text: len(tokenizer.encode(text, add_special_tokens=False).ids)
 
 
 def _size(settings: ToolRl) -> WorldSize:

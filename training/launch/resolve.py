@@ -77,6 +77,7 @@ def load_launch(
     bad = {problem.key for problem in wrong}
     config = compose_config([*groups, *(s.text for s, parsed in values if parsed.key_or_group not in bad)])
     touched = frozenset(parsed.key_or_group for _, parsed in values)
+    _use_cluster(config, environ.get("RAY_ADDRESS"))
     settings, tree, more = _finish(config, touched)
     problems += [problem for problem in more if problem.key not in bad]
     problems += cross_check(tree, settings or _mended(tree, more, base))
@@ -102,6 +103,13 @@ def _profile(
 def _fall_back(config: DictConfig) -> list[str]:
     wants = config.tool_rl.device == "cuda" and config.actor_rollout_ref.model.use_remove_padding
     return [ATTENTION_NOTICE] if wants and not has_module("flash_attn") else []
+
+
+def _use_cluster(config: DictConfig, address: str | None) -> None:
+    """Let Ray join a running cluster; what a cluster has, its own nodes said when they started."""
+    if address:
+        OmegaConf.set_struct(config, False)
+        config.ray_kwargs.ray_init.update({"address": address, "num_cpus": None, "num_gpus": None})
 
 
 def _mended(tree: dict[str, object], problems: Sequence[Problem], base: DictConfig) -> ToolRl | None:

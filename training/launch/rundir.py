@@ -23,8 +23,8 @@ from training.launch.compose import as_tree
 from training.launch.files import write_atomic
 from training.launch.paths import RunPaths
 
-FREE_TO_CHANGE = ("trainer.logger", "tool_rl.logging", "tool_rl.budget_minutes")
-"""Keys that may differ between two launches of one run: they change what is shown, not what comes out."""
+FREE_TO_CHANGE = ("trainer.logger", "tool_rl.logging", "tool_rl.budget_minutes", "ray_kwargs")
+"""Keys that may differ between two launches of one run: they change what is shown or where, not what comes out."""
 MOST_LINES = 30
 """Differences shown at most."""
 
@@ -66,7 +66,7 @@ def fresh_name(run_root: Path, name: str) -> str:
 
 
 def settle_config(paths: RunPaths, tree: Mapping[str, object]) -> None:
-    """Write config.yaml, or make sure that the one there says the same.
+    """Write config.yaml; where there is one, it may differ only in keys that are free to change.
 
     Args:
         paths: the run.
@@ -80,7 +80,8 @@ def settle_config(paths: RunPaths, tree: Mapping[str, object]) -> None:
         differences = compare(kept, tree, paths.root)
         if differences:
             raise _differs(paths, differences)
-        return
+        if kept == tree:
+            return
     write_atomic(paths.config, OmegaConf.to_yaml(OmegaConf.create(dict(tree))))
 
 

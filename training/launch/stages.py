@@ -110,7 +110,8 @@ def _model(settings: ToolRl, paths: RunPaths) -> Stage:
 
 def _preprocess(settings: ToolRl, paths: RunPaths) -> Stage:
     needs = ("world", "model") if settings.data.train else ("world", "synth", "model")
-    keys = ("tool_rl.preprocess", "tool_rl.task", "tool_rl.limits.observation_tokens")
+    keys = ("tool_rl.preprocess", "tool_rl.task", "tool_rl.limits.observation_tokens", "data.max_prompt_length",
+            "data.train_batch_size", "tool_rl.sft.max_length")  # fmt: skip
     outputs = tuple(paths.parquet("rl", split) for split in ("train", "heldout"))
     outputs += (paths.parquet("sft", "train"),) if settings.sft.enabled else ()
     does = "rows to RL and SFT parquet"

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from environment.booking.seed_world import WorldSize
 from environment.core.errors import ConfigError
 from training.launch import compose
 from training.launch.compose import CONFIG_DIR, GROUPS, group_options
@@ -104,6 +105,20 @@ def test_rl_starts_from_the_prepared_model_where_the_warm_start_is_off() -> None
     on, off = launch(), launch("tool_rl.sft.enabled=false")
     assert str(value(on, "actor_rollout_ref.model.path")).endswith("/sft/hf")
     assert str(value(off, "actor_rollout_ref.model.path")).endswith("/model")
+
+
+def test_a_running_cluster_is_joined_with_what_its_nodes_have() -> None:
+    found = launch(environ={"RAY_ADDRESS": "10.0.0.1:6379"})
+    ray = value(found, "ray_kwargs.ray_init")
+    assert isinstance(ray, dict)
+    assert (ray["address"], ray["num_cpus"], ray["num_gpus"]) == ("10.0.0.1:6379", None, None)
+    alone = value(launch("trainer.n_gpus_per_node=2"), "ray_kwargs.ray_init")
+    assert isinstance(alone, dict) and alone["num_gpus"] == 2 and "address" not in alone
+
+
+def test_the_world_s_measures_are_the_simulator_s() -> None:
+    measures = value(launch(), "tool_rl.world.size")
+    assert isinstance(measures, dict) and set(measures) == set(WorldSize.__dataclass_fields__)
 
 
 def test_reward_weights_in_yaml_are_the_reward_s_defaults() -> None:

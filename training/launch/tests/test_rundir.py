@@ -44,9 +44,9 @@ def test_another_configuration_is_refused_with_each_difference_and_nothing_chang
     assert caught.value.exit_status == 2 and paths.config.read_bytes() == before
 
 
-def test_where_curves_go_may_change(tmp_path: Path) -> None:
+def test_where_curves_go_may_change_and_is_written_down(tmp_path: Path) -> None:
     settled(tmp_path)
-    settled(tmp_path, "logging=wandb")
+    assert "wandb: true" in settled(tmp_path, "logging=wandb").config.read_text()
 
 
 def test_a_moved_run_directory_goes_on(tmp_path: Path) -> None:
