@@ -68,7 +68,7 @@ pytest_stage() {
 
 check_scripts() {
   local files=() file
-  while IFS= read -r file; do files+=("$file"); done < <(git ls-files '*.sh' .ci/run 2>/dev/null || find . -name '*.sh' -not -path './.venv*' -not -path './runs/*')
+  while IFS= read -r file; do files+=("$file"); done < <(git ls-files '*.sh' '*.sbatch' .ci/run 2>/dev/null || find . -name '*.sh' -not -path './.venv*' -not -path './runs/*')
   for file in "${files[@]}"; do bash -n "$file" || return 1; done
   if command -v shellcheck >/dev/null; then shellcheck "${files[@]}"; else echo "shellcheck is not installed; only bash -n ran"; fi
 }
