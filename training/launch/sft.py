@@ -60,6 +60,7 @@ def sft_config(config: DictConfig, paths: RunPaths, checkpoints: Path) -> DictCo
             "seed": ours.seed,
             "wrap_policy": actor.fsdp_config.wrap_policy,
             "reshard_after_forward": actor.fsdp_config.reshard_after_forward,
+            "use_no_sync_for_gradient_accumulation": actor.fsdp_config.use_no_sync_for_gradient_accumulation,
         },
         "optim": {"lr": ours.learning_rate, "lr_warmup_steps": ours.warmup_steps, "weight_decay": ours.weight_decay},
         "trainer": {

@@ -4,7 +4,9 @@ What differs from `FSDPEngineWithLMHead`, each worth a factor on two cores (`scr
 
 * rollouts of one prompt form a micro-batch and share the prompt's pass (`prefix`);
 * rows are padded on the right without a mask, which a causal model does not need;
-* only positions with loss are projected to the vocabulary (`selected`).
+* only positions with loss are projected to the vocabulary (`selected`);
+* micro-batches whose advantages are all zero are left out of an update: their policy gradient is zero;
+* bf16 weights are gathered once a mini-batch, not before every pass.
 
 With several data-parallel ranks every rank must run the same number of passes, so there verl's own micro-batches are
 used and no prompt is shared; the other two savings stay.
@@ -47,9 +49,11 @@ class CpuFSDPEngine(FSDPEngineWithLMHead):
         )
         batches, indices = self._micro_batches(data)
         keep_output = tu.get_non_tensor_data(data=data, key="return_model_output", default=False)
+        batches = batches if forward_only else _with_signal(batches, self.get_data_parallel_size())
         outputs = []
         for position, batch in enumerate(batches):
             last = position == len(batches) - 1
+            self.module.set_reshard_after_backward(last)
             with torch.set_grad_enabled(not forward_only), self._gradient_sync_context(is_last_micro_batch=last):
                 loss, output = self.forward_step(batch, loss_function=loss_function, forward_only=forward_only)
                 if not forward_only:
@@ -86,6 +90,20 @@ class CpuFSDPEngine(FSDPEngineWithLMHead):
                 model_output=model_output, data=micro_batch, dp_group=self.get_data_parallel_group()
             )
         return loss, {"model_output": detach_tree(model_output), "loss": loss.detach().item(), "metrics": metrics}
+
+
+def _with_signal(batches: list[TensorDict], ranks: int) -> list[TensorDict]:
+    """Return the micro-batches that can move a weight; one at least, for the loss and metrics of the step.
+
+    A loss of entropy or of distance to a reference moves weights without advantages, so then all stay; so they do with
+    several ranks, which must run equally many passes.
+    """
+    first = batches[0]
+    if ranks > 1 or "advantages" not in first.keys() or "ref_log_prob" in first.keys():  # noqa: SIM118
+        return batches
+    if tu.get_non_tensor_data(data=first, key="calculate_entropy", default=False):
+        return batches
+    return [b for b in batches if bool((b["advantages"].values() != 0).any())] or [first]
 
 
 def group_rows(sequences: list[Tensor], prompts: list[int], limit: int) -> list[list[int]]:

