@@ -6,7 +6,6 @@ set and not empty becomes an override between the profile and the key=value argu
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -78,7 +77,7 @@ def from_environment(environ: Mapping[str, str], choices: Mapping[str, str] | No
 
 
 def _quoted(key: str, value: str) -> str:
-    if key not in TEXT_KEYS or re.fullmatch(r"[A-Za-z_./~][A-Za-z0-9_./~-]*", value):
+    if key not in TEXT_KEYS:
         return value.strip()
     escaped = value.replace("\\'", "\\\\'").replace("'", "\\'")
     return f"'{escaped}'"

@@ -13,6 +13,8 @@ from typing import cast
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.core.override_parser.types import Override
 from hydra.errors import HydraException
+from omegaconf import DictConfig, OmegaConf
+from omegaconf.errors import OmegaConfBaseException
 
 from environment.core.errors import nearest_name
 from training.launch.compose import GROUPS, group_options
@@ -59,6 +61,34 @@ def check_values(tree: Mapping[str, object], values: Iterable[tuple[Setting, Ove
         elif not parsed.is_delete():
             problems += _check_type(parsed.key_or_group, current, parsed.value(), setting.source)
     return problems
+
+
+def apply_values(config: DictConfig, values: Iterable[tuple[Setting, Override]]) -> list[Problem]:
+    """Change the configuration as Hydra would, without composing it again; return what could not be done.
+
+    `key=value` changes, `+key=value` adds, `++key=value` does either, `~key` removes.
+    """
+    problems: list[Problem] = []
+    OmegaConf.set_struct(config, False)
+    for setting, parsed in values:
+        key = parsed.key_or_group
+        exists = OmegaConf.select(config, key, default=config, throw_on_resolution_failure=False) is not config
+        if parsed.is_add() and exists:
+            problems.append(Problem(key, f"is there already ({setting.source})", fix=f"{key}=... changes it"))
+        elif parsed.is_delete():
+            parent, _, last = key.rpartition(".")
+            del (OmegaConf.select(config, parent) if parent else config)[last]
+        else:
+            problems += _update(config, key, parsed.value(), setting.source)
+    return problems
+
+
+def _update(config: DictConfig, key: str, value: object, source: str) -> list[Problem]:
+    try:
+        OmegaConf.update(config, key, value, merge=True)
+    except OmegaConfBaseException as error:
+        return [Problem(key, f"can't be {value!r} ({source}): {str(error).splitlines()[0]}")]
+    return []
 
 
 def lookup(tree: object, key: str) -> tuple[bool, object]:

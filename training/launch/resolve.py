@@ -14,7 +14,7 @@ from training.launch.checks import cross_check
 from training.launch.compose import as_tree, compose_config
 from training.launch.detect import Machine, choose_profile, detect_machine, has_module
 from training.launch.knobs import Setting, from_environment
-from training.launch.overrides import check_values, split_settings
+from training.launch.overrides import apply_values, check_values, split_settings
 from training.launch.problems import ConfigReport, Problem
 from training.launch.settings import ToolRl, read_settings
 
@@ -75,7 +75,8 @@ def load_launch(
     wrong = check_values(as_tree(base, resolve=False), values)
     problems += wrong
     bad = {problem.key for problem in wrong}
-    config = compose_config([*groups, *(s.text for s, parsed in values if parsed.key_or_group not in bad)])
+    config = compose_config(groups)
+    problems += apply_values(config, [pair for pair in values if pair[1].key_or_group not in bad])
     touched = frozenset(parsed.key_or_group for _, parsed in values)
     _use_cluster(config, environ.get("RAY_ADDRESS"))
     settings, tree, more = _finish(config, touched)

@@ -15,7 +15,7 @@ from scripts.cli.app import app
 from scripts.cli.work import WORK
 from training.launch.paths import RunPaths
 from training.launch.stages import plan_stages
-from training.launch.tests.fakes import launch
+from training.launch.tests.fakes import tiny
 
 REPO = Path(__file__).resolve().parents[3]
 VERBS = ("run", "plan", "world", "synth", "preprocess", "model", "sft", "rl", "export", "evaluate", "report")
@@ -55,7 +55,7 @@ def test_help_is_quick_and_slim() -> None:
 
 
 def test_every_stage_has_its_work() -> None:
-    stages = plan_stages(launch().settings, RunPaths(Path("/x")))
+    stages = plan_stages(tiny().settings, RunPaths(Path("/x")))
     assert {stage.name for stage in stages} == set(WORK)
 
 

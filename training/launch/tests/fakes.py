@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import io
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -27,6 +28,12 @@ PROFILES = ("cpu_tiny", "cpu_smol", "cpu_smol_long", "gpu", "gpu_8x", "multinode
 def launch(*arguments: str, profile: str = "cpu_tiny", environ: Mapping[str, str] | None = None) -> Launch:
     """Return a launch on a bare machine with an empty environment."""
     return load_launch(arguments, profile=profile, environ=environ or {}, machine=BARE)
+
+
+@functools.cache
+def tiny() -> Launch:
+    """Return the launch of the tiny profile, made once; nobody may change it."""
+    return launch()
 
 
 def value(found: Launch, key: str) -> object:

@@ -13,12 +13,12 @@ from training.launch.checks import cross_check
 from training.launch.compose import as_tree
 from training.launch.overrides import leaf_names, nearest_key
 from training.launch.problems import ConfigReport, Problem
-from training.launch.tests.fakes import launch
+from training.launch.tests.fakes import launch, tiny
 
 N = "actor_rollout_ref.rollout.n"
 BATCH, MINI = "data.train_batch_size", "actor_rollout_ref.actor.ppo_mini_batch_size"
 MICRO, RANKS = "actor_rollout_ref.actor.ppo_micro_batch_size_per_gpu", "trainer.n_gpus_per_node"
-NAMES = list(leaf_names(as_tree(launch().config)))
+NAMES = list(leaf_names(as_tree(tiny().config)))
 
 
 def problems(*arguments: str, **knobs: str) -> dict[str, Problem]:
@@ -74,7 +74,7 @@ def test_a_key_without_its_path_finds_the_whole_one() -> None:
 @settings(max_examples=40, deadline=None)
 @given(*(st.integers(1, 12) for _ in range(4)), st.integers(1, 4))
 def test_batches_pass_exactly_when_everything_divides(batch: int, mini: int, n: int, micro: int, ranks: int) -> None:
-    tree = as_tree(launch().config)
+    tree = as_tree(tiny().config)
     for key, number in ((BATCH, batch), (MINI, mini), (N, n), (MICRO, micro), (RANKS, ranks)):
         put(tree, key, number)
     found = cross_check(tree, None)
@@ -130,6 +130,14 @@ def test_what_cannot_work_is_refused_by_name(argument: str, key: str) -> None:
                                       "+trainer.tags=[a]", "data.train_batch_size=8", "reward=legacy"])  # fmt: skip
 def test_what_is_right_passes(argument: str) -> None:
     assert problems(argument) == {}
+
+
+def test_keys_can_be_added_and_removed() -> None:
+    found = as_tree(launch("+trainer.tags=[a,b]", "++trainer.nnodes=1", "~trainer.esi_redundant_time").config)
+    trainer = found["trainer"]
+    assert isinstance(trainer, dict)
+    assert trainer["tags"] == ["a", "b"] and "esi_redundant_time" not in trainer
+    assert "trainer.nnodes" in problems("+trainer.nnodes=1")
 
 
 def test_two_profiles_contradict() -> None:

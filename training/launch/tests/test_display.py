@@ -16,7 +16,7 @@ from training.launch.files import write_json
 from training.launch.follow import Progress, Tail, last_rows, read_progress, step_line
 from training.launch.paths import RunPaths
 from training.launch.summary import table_lines, write_summary
-from training.launch.tests.fakes import launch
+from training.launch.tests.fakes import tiny
 
 
 class Clock:
@@ -143,7 +143,7 @@ def test_the_summary_holds_what_the_readme_promises(tmp_path: Path) -> None:
         write_json(paths.evaluation(policy), {"n": 64, **figures, "items": [1], "settings": {}})
     paths.metrics.write_text('{"step": 1}\n{"step": 2}\n')
     paths.attempts.write_text('{"stage": "rl", "wall_s": 2.5}\n{"stage": "rl", "wall_s": 1.5}\n')
-    summary = write_summary(paths, launch().settings)
+    summary = write_summary(paths, tiny().settings)
     assert summary["profile"] == "cpu_tiny" and summary["seed"] == 1 and summary["steps"] == 2
     assert summary["wall_s"] == {"rl": 4.0, "total": 4.0}
     assert all(

@@ -15,7 +15,7 @@ from training.launch.problems import Problem
 from training.launch.rundir import settle_config
 from training.launch.stages import plan_stages
 from training.launch.stamps import Stamps
-from training.launch.tests.fakes import PROFILES, launch
+from training.launch.tests.fakes import PROFILES, launch, tiny
 from training.launch.verl_check import VerlCheck
 
 
@@ -83,12 +83,12 @@ def test_a_configuration_other_than_the_run_s_is_announced(tmp_path: Path) -> No
     ],
 )
 def test_what_verl_s_validator_says(program: str, words: str, wrong: bool) -> None:
-    verdict = VerlCheck(launch().config, program=program).result()
+    verdict = VerlCheck(tiny().config, program=program).result()
     assert words in verdict.words
     assert list(verdict.problems) == ([Problem("verl", "ValueError: bad batch")] if wrong else [])
 
 
 def test_a_slow_validator_is_not_waited_for() -> None:
     began = time.monotonic()
-    verdict = VerlCheck(launch().config, program="import time; time.sleep(60)", patience_s=0.5).result()
+    verdict = VerlCheck(tiny().config, program="import time; time.sleep(60)", patience_s=0.5).result()
     assert "no answer in time" in verdict.words and time.monotonic() - began < 10
