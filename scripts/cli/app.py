@@ -36,6 +36,7 @@ def run(
     profile: Profile = None,
     fresh: Annotated[bool, typer.Option("--fresh", help="Start a new run directory; nothing is deleted.")] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the plan and stop.")] = False,
+    run_dir: RunDir = None,
 ) -> None:
     """Do the main job: world, rows, warm start, RL, evaluation, report.
 
@@ -46,7 +47,7 @@ def run(
     if dry_run:
         plan_command(overrides or [], profile=profile, fresh=fresh)
     else:
-        run_command(overrides or [], profile=profile, fresh=fresh)
+        run_command(overrides or [], profile=profile, fresh=fresh, run_dir=run_dir)
 
 
 @app.command()

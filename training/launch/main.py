@@ -12,11 +12,10 @@ from rich.console import Console
 
 from environment.core.errors import ConfigError
 from training.launch.compose import as_tree
-from training.launch.detect import free_disk
+from training.launch.detect import detect_machine, free_disk
 from training.launch.display import Display
 from training.launch.files import write_json
 from training.launch.knobs import KNOBS
-from training.launch.overrides import lookup
 from training.launch.paths import RunPaths
 from training.launch.plan import make_plan
 from training.launch.plan_text import render_plan
@@ -33,14 +32,18 @@ from training.launch.summary import table_lines
 from training.launch.verl_check import VerlCheck
 
 
-def run_command(arguments: Sequence[str], *, profile: str | None = None, fresh: bool = False) -> None:
+def run_command(
+    arguments: Sequence[str], *, profile: str | None = None, fresh: bool = False, run_dir: Path | None = None
+) -> None:
     """Do the main job, or what is left of it.
 
     Raises:
         ConfigReport: the configuration is wrong; nothing was started.
         StageError: a stage failed or the run was interrupted.
     """
-    launch = load_launch(arguments, profile=profile)
+    if fresh and run_dir is not None:
+        raise ConfigError("--fresh and --run-dir contradict each other", where="tool-rl", expected="one of them")
+    launch = _open(arguments, profile, run_dir)
     if fresh:
         launch = _fresh(launch, arguments, profile)
     paths = RunPaths(Path(launch.settings.run_dir))
@@ -90,33 +93,34 @@ def stage_command(
         ConfigError: a stage it needs is not done, or arguments contradict an existing run.
         StageError: the stage failed or was interrupted.
     """
-    if run_dir is not None and (arguments or profile):
+    launch = _open(arguments, profile, run_dir)
+    paths, tree = RunPaths(Path(launch.settings.run_dir)), _saved(launch)
+    stages = plan_stages(launch.settings, paths, launch.config.trainer.total_training_steps)
+    wanted = [stage for stage in stages if stage.name == name or stage.name.startswith(f"{name}-")]
+    if not wanted:
+        raise ConfigError(f"this run has no stage {name}", expected=", ".join(stage.name for stage in stages))
+    with hold(paths):
+        settle_config(paths, tree)
+        write_environment(paths, launch)
+        stamps = Stamps(paths, tree)
+        _need_done(stamps, stages, wanted)
+        if name == "report":
+            stamps.forget(wanted[0])  # runs with other seeds may have ended since
+        Runner(paths, stamps, Display(), resume=resume_command(launch, name)).run(wanted)
+
+
+def _open(arguments: Sequence[str], profile: str | None, run_dir: Path | None) -> Launch:
+    """Return the launch that arguments ask for, or that of an existing run with its own configuration."""
+    if run_dir is None:
+        return load_launch(arguments, profile=profile)
+    if arguments or profile:
         raise ConfigError(
             "--run-dir takes the configuration of that run",
             where="tool-rl",
             fix="leave out --profile and key=value arguments, or leave out --run-dir",
         )
-    if run_dir is None:
-        launch = load_launch(arguments, profile=profile)
-        tree, settings = _saved(launch), launch.settings
-        paths, resume = RunPaths(Path(settings.run_dir)), resume_command(launch)
-    else:
-        config, settings, paths = read_run(run_dir)
-        launch, tree, resume = None, as_tree(config), f"tool-rl {name} --run-dir {shlex.quote(str(run_dir))}"
-    steps = int(str(lookup(tree, "trainer.total_training_steps")[1]))
-    stages = plan_stages(settings, paths, steps)
-    wanted = [stage for stage in stages if stage.name == name or stage.name.startswith(f"{name}-")]
-    if not wanted:
-        raise ConfigError(f"this run has no stage {name}", expected=", ".join(stage.name for stage in stages))
-    with hold(paths):
-        if launch is not None:
-            settle_config(paths, tree)
-            write_environment(paths, launch)
-        stamps = Stamps(paths, tree)
-        _need_done(stamps, stages, wanted)
-        if name == "report":
-            stamps.forget(wanted[0])  # runs with other seeds may have ended since
-        Runner(paths, stamps, Display(), resume=resume).run(wanted)
+    config, settings, paths = read_run(run_dir)
+    return Launch(config, settings, detect_machine(), f"as {paths.config} says", (), ())
 
 
 def read_run(run_dir: Path) -> tuple[DictConfig, ToolRl, RunPaths]:
@@ -139,8 +143,10 @@ def read_run(run_dir: Path) -> tuple[DictConfig, ToolRl, RunPaths]:
     return config, settings, paths
 
 
-def resume_command(launch: Launch) -> str:
+def resume_command(launch: Launch, verb: str = "run") -> str:
     """Return the command that continues this run."""
+    if not launch.sources or verb != "run":
+        return f"tool-rl {verb} --run-dir {shlex.quote(launch.settings.run_dir)}"
     knobs = [f"{s.source}={s.text.partition('=')[2]}" for s in launch.sources if s.source in KNOBS]
     given = [s for s in launch.sources if s.source == "argument"]
     words = [s.text for s in given if s.key not in ("trainer.experiment_name", "profile")]
@@ -153,6 +159,7 @@ def resume_command(launch: Launch) -> str:
 
 
 def _fresh(launch: Launch, arguments: Sequence[str], profile: str | None) -> Launch:
+    """Return the same launch under the next free name."""
     name = fresh_name(Path(launch.settings.run_root), launch.config.trainer.experiment_name)
     return load_launch([*arguments, f"trainer.experiment_name={name}"], profile=profile)
 

@@ -118,7 +118,10 @@ def _differs(paths: RunPaths, differences: list[tuple[str, str, str]]) -> Config
     if len(differences) > MOST_LINES:
         lines.append(f"  … and {len(differences) - MOST_LINES} more")
     head = f"cannot resume {paths.root}: its configuration differs from the one given"
-    last = "Give the old values, or start a new experiment with EXPERIMENT_NAME=... or --fresh (nothing was changed)."
+    last = (
+        "Give the old values, or start a new experiment with EXPERIMENT_NAME=... or --fresh (nothing was changed).\n"
+        f"To go on with the old values as they are: tool-rl run --run-dir {paths.root}"
+    )
     return ConfigError("\n".join([head, *lines, last]), where="runs")
 
 

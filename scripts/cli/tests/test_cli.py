@@ -95,6 +95,8 @@ def test_the_world_stage_really_builds_a_world_and_is_not_repeated(tmp_path: Pat
     )
     first, second = tool_rl("world", *settings), tool_rl("world", *settings)
     paths = RunPaths(tmp_path / "cpu_tiny-seed1")
-    assert first.returncode == second.returncode == 0, first.stderr + second.stderr
+    third = tool_rl("world", "--run-dir", str(tmp_path / "cpu_tiny-seed1"))
+    assert first.returncode == second.returncode == third.returncode == 0, first.stderr + second.stderr + third.stderr
+    assert "done before" in third.stdout
     assert paths.world.is_file() and paths.environment.is_file() and "done before" in second.stdout
     assert paths.log("world").read_text().count("---") == 1
