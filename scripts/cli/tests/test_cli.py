@@ -17,6 +17,7 @@ from training.launch.paths import RunPaths
 from training.launch.stages import plan_stages
 from training.launch.tests.fakes import tiny
 
+pytestmark = pytest.mark.slow  # starts processes
 REPO = Path(__file__).resolve().parents[3]
 VERBS = ("run", "plan", "world", "synth", "preprocess", "model", "sft", "rl", "export", "evaluate", "report")
 

@@ -51,7 +51,7 @@ class FakeJob:
     def __init__(self, root: Path, scripts: Mapping[str, str], tree: Mapping[str, object] | None = None) -> None:
         self.paths = RunPaths(root)
         self.scripts = dict(scripts)
-        self.tree = dict(tree or {})
+        self.tree: Mapping[str, object] = dict(tree or {})
         self.output = io.StringIO()
         root.mkdir(parents=True, exist_ok=True)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -143,7 +144,7 @@ def test_the_summary_holds_what_the_readme_promises(tmp_path: Path) -> None:
         write_json(paths.evaluation(policy), {"n": 64, **figures, "items": [1], "settings": {}})
     paths.metrics.write_text('{"step": 1}\n{"step": 2}\n')
     paths.attempts.write_text('{"stage": "rl", "wall_s": 2.5}\n{"stage": "rl", "wall_s": 1.5}\n')
-    summary = write_summary(paths, tiny().settings)
+    summary: Any = write_summary(paths, tiny().settings)
     assert summary["profile"] == "cpu_tiny" and summary["seed"] == 1 and summary["steps"] == 2
     assert summary["wall_s"] == {"rl": 4.0, "total": 4.0}
     assert all(

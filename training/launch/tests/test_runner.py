@@ -22,6 +22,7 @@ from training.launch.process import end_marked, marked_processes
 from training.launch.runner import Interrupted
 from training.launch.tests.fakes import FakeJob
 
+pytestmark = pytest.mark.slow  # starts processes
 REPO = Path(__file__).resolve().parents[3]
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.slow  # starts processes
 LAUNCH = Path(__file__).resolve().parents[1]
 
 
