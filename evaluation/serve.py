@@ -172,7 +172,9 @@ def serve_command(folder: Path, port: int, model: str, settings: ServeSettings) 
     command += ["--max-num-seqs", str(settings.max_num_seqs)]
     command += ["--disable-uvicorn-access-log", "--disable-fastapi-docs", "--disable-log-stats"]
     if settings.on_cpu:
-        command += ["--enforce-eager"]
+        # Seeded sampling on CPU fails after a prompt that was cut into chunks.
+        command += ["--enforce-eager", "--no-enable-chunked-prefill", "--max-num-batched-tokens", "8192"]
+        command += ["--distributed-executor-backend", "uni"]
     else:
         command += ["--gpu-memory-utilization", str(settings.gpu_memory_utilization)]
     if settings.tensor_parallel > 1:
@@ -189,6 +191,9 @@ def serve_environment(settings: ServeSettings) -> dict[str, str]:
     ours |= {"VLLM_HOST_IP": "127.0.0.1", "VLLM_NO_USAGE_STATS": "1", "DO_NOT_TRACK": "1"}
     if settings.on_cpu:
         ours |= {"VLLM_CPU_KVCACHE_SPACE": str(settings.kv_cache_gib), "VLLM_CPU_OMP_THREADS_BIND": settings.threads}
+        # One engine process without a worker of its own, and no compiling: both cost more than they give here.
+        ours |= {"VLLM_ENABLE_V1_MULTIPROCESSING": "0", "TORCHDYNAMO_DISABLE": "1"}
+        ours |= {"OMP_NUM_THREADS": str(len(os.sched_getaffinity(0)))}
     inherited = {k: v for k, v in os.environ.items() if not (settings.on_cpu and k in _THREADS)}
     return {**inherited, **ours, **dict(settings.environment)}
 

@@ -16,6 +16,7 @@ from data_synthesis.preprocess.rl import preprocess_rl
 from data_synthesis.preprocess.sft import preprocess_sft
 from data_synthesis.records import read_records, write_records
 from data_synthesis.synth import SynthConfig, synthesise
+from data_synthesis.writer import WriterConfig
 from environment.booking.schemas import load_schemas
 from environment.booking.seed_world import WorldSize
 from environment.cache.build import build_seed_cache, import_records
@@ -53,7 +54,7 @@ def synth(paths: RunPaths, settings: ToolRl, config: DictConfig) -> None:
     mix = Mix(**{name: shares for name, shares in wanted.mix.model_dump().items() if shares is not None})
     report = synthesise(
         paths.world, schema_file(settings), paths.data, wanted.train, wanted.heldout, wanted.seed,
-        config=SynthConfig(mix=mix), observation_tokens=settings.limits.observation_tokens,
+        config=SynthConfig(mix=mix, writer=WriterConfig(**wanted.writer.model_dump())), observation_tokens=settings.limits.observation_tokens,
         count=token_count(paths.model),
     )  # fmt: skip
     say(**report.to_json())

@@ -25,11 +25,13 @@ def cpu_environment(ranks: int = 1) -> dict[str, str]:
         # Ray would give an actor one thread for each logical CPU it asked for, which is one.
         "OMP_NUM_THREADS": threads,
         "MKL_NUM_THREADS": threads,
-        # Trainer and rollout engine take turns on the same cores: an idle thread must not spin.
-        "KMP_BLOCKTIME": "1",
-        "OMP_WAIT_POLICY": "PASSIVE",
+        # With this and executor `uni` vLLM computes in its engine process. A worker process of its own costs a fifth of
+        # the tokens a second on two cores: engine and worker wait for each other by spinning.
+        "VLLM_ENABLE_V1_MULTIPROCESSING": "0",
         "VLLM_CPU_KVCACHE_SPACE": str(KV_CACHE_GIB),
         "VLLM_CPU_OMP_THREADS_BIND": "nobind",
+        # Compiling takes longer than it saves in a run of minutes, and needs a C++ compiler.
+        "TORCHDYNAMO_DISABLE": "1",
         "VLLM_LOGGING_LEVEL": "WARNING",
         "VLLM_NO_USAGE_STATS": "1",
         "TOKENIZERS_PARALLELISM": "false",

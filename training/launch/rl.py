@@ -5,6 +5,7 @@ import os
 import shutil
 import tempfile
 from pathlib import Path
+from typing import Any
 
 from omegaconf import DictConfig, OmegaConf, open_dict
 
@@ -21,6 +22,7 @@ def run_rl(config: DictConfig, run_dir: Path) -> None:
     one_machine = "RAY_ADDRESS" not in os.environ and int(config.trainer.nnodes) == 1
     if config.tool_rl.device == "cpu":
         cpu_env.set_defaults(cpu_env.cpu_environment(int(config.trainer.n_gpus_per_node)))
+        cpu_env.set_defaults({"TOOL_RL_TRAIN_LAYERS": str(config.tool_rl.update.train_layers)})
     if one_machine:
         cpu_env.set_defaults(cpu_env.loopback_environment())
     session = Path(tempfile.mkdtemp(prefix="trl-", dir="/tmp"))
@@ -33,7 +35,8 @@ def run_rl(config: DictConfig, run_dir: Path) -> None:
 
 def _prepared(config: DictConfig, paths: RunPaths, session: Path | None) -> DictConfig:
     """Return the configuration with what only this process knows: where the world and Ray's session lie."""
-    config = OmegaConf.create(OmegaConf.to_container(config, resolve=True))
+    copied: Any = OmegaConf.to_container(config, resolve=True)
+    config = DictConfig(copied)
     with open_dict(config):
         config.tool_rl.world_path = str(paths.world)
         config.tool_rl.run_dir = str(paths.root)

@@ -73,6 +73,19 @@ class MixSettings(Section):
     """Number of calls to share; None takes the default shares."""
     patterns: dict[str, float] | None = None
     """Pattern to weight among those of its length; 0 leaves it out, None takes the templates' own weights."""
+    domains: dict[str, float] | None = None
+    """Family (hotel, flight, ...) to factor; a family that isn't named gets nothing, None counts all alike."""
+
+
+class WriterSettings(Section):
+    """How hard the wording of the queries is to read."""
+
+    iso_share: Weight = 0.5
+    """Share of the queries that write dates as YYYY-MM-DD; the rest uses words."""
+    words_share: Weight = 0.5
+    """Share of the numbers said in words."""
+    nights_share: Weight = 0.15
+    """Share of the stays given as so many nights."""
 
 
 class SynthSettings(Section):
@@ -82,6 +95,7 @@ class SynthSettings(Section):
     heldout: Count = 96
     seed: int = 1
     mix: MixSettings = MixSettings()
+    writer: WriterSettings = WriterSettings()
 
 
 class PreprocessSettings(Section):
@@ -118,6 +132,15 @@ class LimitSettings(Section):
     max_invalid: Count
     parallel_calls: Count
     observation_tokens: Count
+
+
+class UpdateSettings(Section):
+    """What of a step's rollouts and of the model an RL update touches."""
+
+    keep_per_group: Annotated[int, Field(ge=2)] | None = None
+    """Rollouts of each prompt that are trained on, the ones whose rewards differ most; None trains on all."""
+    train_layers: Annotated[int, Field(ge=0)] = 0
+    """Decoder layers, counted from the last, that are trained (CPU engine only); 0 trains every weight."""
 
 
 class RewardSettings(Section):
@@ -166,6 +189,7 @@ class ToolRl(Section):
     preprocess: PreprocessSettings
     sft: SftSettings
     limits: LimitSettings
+    update: UpdateSettings = UpdateSettings()
     reward: RewardSettings
     evaluate: EvaluateSettings
     logging: LoggingSettings

@@ -114,4 +114,5 @@ def _train_ranks(settings: DictConfig, file: Path, ranks: int) -> None:
     command += ["-m", "verl.trainer.sft_trainer", f"--config-path={file.parent}", f"--config-name={file.stem}"]
     done = subprocess.run(command, check=False)
     if done.returncode:
-        raise StageError("the SFT trainer failed", where="sft", got=f"exit status {done.returncode}", fix="read the log")
+        status = f"exit status {done.returncode}"
+        raise StageError("the SFT trainer failed", where="sft", got=status, fix="read the log")

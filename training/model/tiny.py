@@ -35,7 +35,7 @@ def build(out: Path, seed: int = 0) -> Path:
         pad_token_id=2,
         initializer_range=0.02,
     )
-    model = Qwen3ForCausalLM(config).to(torch.bfloat16)
+    model = Qwen3ForCausalLM(config).bfloat16()
     model.generation_config.eos_token_id = 2
     model.save_pretrained(out)
     return out

@@ -1,7 +1,7 @@
 """`ToolRlAgentLoop`: verl's agent loop around `environment.session.drive`, scored by our reward on the trajectory.
 
-The score is set here (`reward_score`), so verl's reward workers have nothing to do; it lands on the last response token.
-A rollout that the infrastructure failed carries an all-zero mask: it trains nothing and is counted as `void`.
+The score is set here (`reward_score`), so verl's reward workers have nothing to do; it lands on the last response
+token. A rollout that the infrastructure failed carries an all-zero mask: it trains nothing and is counted as `void`.
 """
 from __future__ import annotations
 
@@ -43,6 +43,8 @@ def _reward(kind: str, weights: str) -> Reward:
 
 class ToolRlAgentLoop(AgentLoopBase):
     """One rollout of one task against the cached world."""
+
+    tokenizer: Any
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)

@@ -1,1 +1,1 @@
-"""What verl needs from us, registered through its entry-point group `verl.plugins`; the only importer of verl internals."""
+"""What verl needs from us, registered through its entry-point group `verl.plugins`. Only here is verl known."""

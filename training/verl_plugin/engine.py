@@ -5,51 +5,62 @@ What differs from `FSDPEngineWithLMHead`, each worth a factor on two cores (`scr
 * rollouts of one prompt form a micro-batch and share the prompt's pass (`prefix`);
 * rows are padded on the right without a mask, which a causal model does not need;
 * only positions with loss are projected to the vocabulary (`selected`);
-* micro-batches whose advantages are all zero are left out of an update: their policy gradient is zero;
-* bf16 weights are gathered once a mini-batch, not before every pass.
+* rollouts without advantage are left out of an update: their policy gradient is zero (`grouping`);
+* bf16 weights are gathered once a mini-batch, not before every pass;
+* with `TOOL_RL_TRAIN_LAYERS=n` only the last n decoder layers are trained, the rest runs forward without a graph.
 
 With several data-parallel ranks every rank must run the same number of passes, so there verl's own micro-batches are
-used and no prompt is shared; the other two savings stay.
+used and no prompt is shared.
 """
 from __future__ import annotations
 
+import os
 import types
 from collections.abc import Callable
 from typing import Any
 
 import torch
-from tensordict import TensorDict
 from torch import Tensor
 from verl.utils import tensordict_utils as tu
 from verl.workers.engine.base import EngineRegistry
 from verl.workers.engine.fsdp.transformer_impl import FSDPEngineWithLMHead
 from verl.workers.engine.utils import detach_tree, postprocess_batch_func, prepare_micro_batches
 
+from training.verl_plugin.grouping import group_rows, has_column, rows_with_signal
 from training.verl_plugin.prefix import Rows, hidden_states, shared_prompt
 from training.verl_plugin.selected import selected_log_probs
 
+TRAIN_LAYERS = "TOOL_RL_TRAIN_LAYERS"
+"""Environment variable: how many of the last decoder layers are trained; unset or 0 trains everything."""
+_Base: Any = FSDPEngineWithLMHead
+# verl's registration decorator hides the class from type checkers.
+
+DEFAULT_TOKENS = 4096
+"""Tokens of a micro-batch where verl's configuration names no limit."""
+
 
 @EngineRegistry.register(model_type="language_model", backend=["fsdp", "fsdp2"], device="cpu")
-class CpuFSDPEngine(FSDPEngineWithLMHead):
+class CpuFSDPEngine(_Base):
     """Actor, reference and SFT engine of the CPU profiles."""
 
+    module: Any
+
     def _build_module(self) -> Any:
-        module = super()._build_module()
+        module: Any = super()._build_module()
         module.forward = types.MethodType(_forward, module)
+        if not self.engine_config.forward_only:
+            train_last_layers(module, int(os.environ.get(TRAIN_LAYERS) or 0))
         return module
 
     def forward_backward_batch(
-        self, data: TensorDict, loss_function: Callable[..., Any] | None, forward_only: bool = False
+        self, data: Any, loss_function: Callable[..., Any] | None, forward_only: bool = False
     ) -> Any:
         """Run a mini-batch, micro-batch by micro-batch; gradients accumulate unless `forward_only`."""
         tokens = data["loss_mask"].sum()
         torch.distributed.all_reduce(tokens, group=self.get_data_parallel_group())
-        tu.assign_non_tensor(
-            data, sp_size=1, batch_num_tokens=tokens.item(), dp_size=self.get_data_parallel_size()
-        )
-        batches, indices = self._micro_batches(data)
-        keep_output = tu.get_non_tensor_data(data=data, key="return_model_output", default=False)
-        batches = batches if forward_only else _with_signal(batches, self.get_data_parallel_size())
+        tu.assign_non_tensor(data, sp_size=1, batch_num_tokens=tokens.item(), dp_size=self.get_data_parallel_size())
+        keep_output = bool(tu.get_non_tensor_data(data=data, key="return_model_output", default=False))
+        batches, indices = self._micro_batches(data, forward_only or keep_output)
         outputs = []
         for position, batch in enumerate(batches):
             last = position == len(batches) - 1
@@ -65,22 +76,24 @@ class CpuFSDPEngine(FSDPEngineWithLMHead):
             tu.assign_non_tensor(data, use_dynamic_bsz=True)
         return postprocess_batch_func(output_lst=outputs, indices=indices, data=data)
 
-    def _micro_batches(self, data: TensorDict) -> tuple[list[TensorDict], list[list[int]] | None]:
+    def _micro_batches(self, data: Any, every_row: bool) -> tuple[list[Any], list[list[int]] | None]:
         if self.get_data_parallel_size() > 1:
-            return prepare_micro_batches(data=data, dp_group=self.get_data_parallel_group())
-        limit = int(tu.get_non_tensor_data(data=data, key="max_token_len_per_gpu", default=0) or 4096)
-        indices = group_rows(list(data["input_ids"].unbind()), _prompt_lengths(data), limit)
-        return [tu.index_select_tensor_dict(data, rows) for rows in indices], indices
+            batches: Any = prepare_micro_batches(data=data, dp_group=self.get_data_parallel_group())
+            return batches
+        limit: Any = tu.get_non_tensor_data(data=data, key="max_token_len_per_gpu", default=0)
+        entropy = bool(tu.get_non_tensor_data(data=data, key="calculate_entropy", default=False))
+        rows = list(range(len(data))) if every_row or entropy else rows_with_signal(data)
+        indices = group_rows(_unbound(data, "input_ids"), _prompt_lengths(data), rows, int(limit or DEFAULT_TOKENS))
+        return [tu.index_select_tensor_dict(data, part) for part in indices], indices
 
     def forward_step(
-        self, micro_batch: TensorDict, loss_function: Callable[..., Any] | None, forward_only: bool
+        self, micro_batch: Any, loss_function: Callable[..., Any] | None, forward_only: bool
     ) -> tuple[Any, dict[str, Any]]:
         """Return the loss (with its graph) and the outputs of one micro-batch."""
-        sequences = list(micro_batch["input_ids"].unbind())
+        sequences = _unbound(micro_batch, "input_ids")
         rows = Rows(sequences, _wanted(micro_batch), shared_prompt(sequences, _prompt_lengths(micro_batch)))
-        temperature = _temperature(micro_batch)
         with_entropy = bool(tu.get_non_tensor_data(data=micro_batch, key="calculate_entropy", default=False))
-        log_probs, entropy = self.module(rows=rows, temperature=temperature, with_entropy=with_entropy)
+        log_probs, entropy = self.module(rows=rows, temperature=_temperature(micro_batch), with_entropy=with_entropy)
         model_output = {"log_probs": _scatter(log_probs, rows, micro_batch["input_ids"])}
         if with_entropy:
             model_output["entropy"] = _scatter(entropy, rows, micro_batch["input_ids"])
@@ -92,43 +105,14 @@ class CpuFSDPEngine(FSDPEngineWithLMHead):
         return loss, {"model_output": detach_tree(model_output), "loss": loss.detach().item(), "metrics": metrics}
 
 
-def _with_signal(batches: list[TensorDict], ranks: int) -> list[TensorDict]:
-    """Return the micro-batches that can move a weight; one at least, for the loss and metrics of the step.
-
-    A loss of entropy or of distance to a reference moves weights without advantages, so then all stay; so they do with
-    several ranks, which must run equally many passes.
-    """
-    first = batches[0]
-    if ranks > 1 or "advantages" not in first.keys() or "ref_log_prob" in first.keys():  # noqa: SIM118
-        return batches
-    if tu.get_non_tensor_data(data=first, key="calculate_entropy", default=False):
-        return batches
-    return [b for b in batches if bool((b["advantages"].values() != 0).any())] or [first]
-
-
-def group_rows(sequences: list[Tensor], prompts: list[int], limit: int) -> list[list[int]]:
-    """Return row indices in micro-batches: rows of one prompt together, then by length, each about `limit` tokens.
-
-    A prompt's tokens count once. Every row appears exactly once; a row above the limit stands alone.
-    """
-    groups: dict[tuple[int, ...], list[int]] = {}
-    for i, sequence in enumerate(sequences):
-        groups.setdefault(tuple(sequence[: prompts[i]].tolist()) if prompts[i] else (-1,), []).append(i)
-    single = [i for rows in groups.values() if len(rows) == 1 for i in rows] + groups.pop((-1,), [])
-    batches = [part for key, rows in groups.items() if len(rows) > 1 for part in _split(rows, sequences, len(key), limit)]
-    return batches + _split(sorted(set(single)), sequences, 0, limit)
-
-
-def _split(rows: list[int], sequences: list[Tensor], prompt: int, limit: int) -> list[list[int]]:
-    """Cut rows, longest first, so that padded tokens stay within the limit."""
-    parts: list[list[int]] = []
-    for i in sorted(rows, key=lambda i: -len(sequences[i])):
-        width = len(sequences[parts[-1][0]]) - prompt if parts else 0
-        if parts and prompt + (len(parts[-1]) + 1) * width <= limit:
-            parts[-1].append(i)
-        else:
-            parts.append([i])
-    return parts
+def train_last_layers(module: Any, count: int) -> None:
+    """Leave gradients to the last `count` decoder layers and the final norm; 0 leaves them to every weight."""
+    if count <= 0:
+        return
+    module.requires_grad_(False)
+    for layer in module.model.layers[-count:]:
+        layer.requires_grad_(True)
+    module.model.norm.requires_grad_(True)
 
 
 def _forward(self: Any, rows: Rows, temperature: float, with_entropy: bool) -> tuple[Tensor, Tensor]:
@@ -138,11 +122,10 @@ def _forward(self: Any, rows: Rows, temperature: float, with_entropy: bool) -> t
     return selected_log_probs(hidden, self.lm_head.weight, labels, temperature, with_entropy)
 
 
-def _wanted(data: TensorDict) -> list[Tensor]:
+def _wanted(data: Any) -> list[Tensor]:
     """Return per row where a prediction carries loss: position t for token t + 1."""
-    masks = list(data["loss_mask"].unbind())
     wanted = []
-    for sequence, mask in zip(data["input_ids"].unbind(), masks, strict=True):
+    for sequence, mask in zip(_unbound(data, "input_ids"), _unbound(data, "loss_mask"), strict=True):
         full = torch.zeros(len(sequence), dtype=torch.bool)
         full[len(sequence) - len(mask) :] = mask.bool()
         shifted = full.roll(-1)
@@ -151,20 +134,25 @@ def _wanted(data: TensorDict) -> list[Tensor]:
     return wanted
 
 
-def _prompt_lengths(data: TensorDict) -> list[int]:
+def _unbound(data: Any, name: str) -> list[Tensor]:
+    """Return the rows of a nested column."""
+    return list(data[name].unbind(0))
+
+
+def _prompt_lengths(data: Any) -> list[int]:
     """Return prompt lengths of rollout rows; zeros for SFT rows, which have no prompt column."""
-    if "prompts" not in data.keys():  # noqa: SIM118  (a TensorDict iterates over rows)
+    if not has_column(data, "prompts"):
         return [0] * len(data)
     return [int(n) for n in data["prompts"].offsets().diff()]
 
 
-def _temperature(data: TensorDict) -> float:
+def _temperature(data: Any) -> float:
     value = data["temperature"]
     return float(value.flatten()[0]) if isinstance(value, Tensor) else float(value)
 
 
-def _scatter(values: Tensor, rows: Rows, like: Tensor) -> Tensor:
+def _scatter(values: Tensor, rows: Rows, like: Any) -> Tensor:
     """Return a nested tensor of the shape of `like` with `values` at the wanted positions and zeros elsewhere."""
     flat = torch.zeros(like.values().shape[0], dtype=values.dtype)
-    where = torch.cat([w for w in rows.wanted]).nonzero().squeeze(1)
+    where = torch.cat(list(rows.wanted)).nonzero().squeeze(1)
     return torch.nested.nested_tensor_from_jagged(flat.index_put((where,), values), like.offsets())

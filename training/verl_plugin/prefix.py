@@ -1,4 +1,4 @@
-"""One forward pass over rollouts that share their prompt: the prompt once, the continuations on top of its keys and values.
+"""One forward pass over rollouts that share their prompt: the prompt once, the rest on top of its keys and values.
 
 GRPO's n rollouts of a prompt differ only after it. With prompts of P and continuations of R tokens the plain pass costs
 n (P + R) tokens, this one P + n R. Gradients of all rollouts flow into the prompt through the expanded cache, so the

