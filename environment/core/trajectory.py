@@ -82,8 +82,8 @@ class Trajectory:
     @classmethod
     def from_json(cls, row: Mapping[str, Any]) -> Trajectory:
         """Build a trajectory from what `to_json` wrote."""
-        calls = tuple(ToolCall(**{**c, "status": ParseStatus(c["status"])}) for c in row["calls"])
-        results = tuple(ToolResult(**{**r, "status": ResultStatus(r["status"])}) for r in row["results"])
+        calls = tuple(_call(c) for c in row["calls"])
+        results = tuple(_result(r) for r in row["results"])
         return cls(
             task_id=row["task_id"],
             messages=tuple(row["messages"]),
@@ -97,3 +97,13 @@ class Trajectory:
             spans=tuple(TokenSpan(**s) for s in row.get("spans", ())),
             meta=dict(row.get("meta", {})),
         )
+
+
+def _call(row: Mapping[str, Any]) -> ToolCall:
+    fields: dict[str, Any] = {**row, "status": ParseStatus(row["status"])}
+    return ToolCall(**fields)
+
+
+def _result(row: Mapping[str, Any]) -> ToolResult:
+    fields: dict[str, Any] = {**row, "status": ResultStatus(row["status"])}
+    return ToolResult(**fields)

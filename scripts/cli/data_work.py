@@ -54,7 +54,8 @@ def synth(paths: RunPaths, settings: ToolRl, config: DictConfig) -> None:
     mix = Mix(**{name: shares for name, shares in wanted.mix.model_dump().items() if shares is not None})
     report = synthesise(
         paths.world, schema_file(settings), paths.data, wanted.train, wanted.heldout, wanted.seed,
-        config=SynthConfig(mix=mix, writer=WriterConfig(**wanted.writer.model_dump())), observation_tokens=settings.limits.observation_tokens,
+        config=SynthConfig(mix=mix, writer=WriterConfig(**wanted.writer.model_dump())),
+        observation_tokens=settings.limits.observation_tokens,
         count=token_count(paths.model),
     )  # fmt: skip
     say(**report.to_json())
