@@ -134,7 +134,7 @@ class LimitSettings(Section):
     observation_tokens: Count
 
 
-class UpdateSettings(Section):
+class ActorSettings(Section):
     """What of a step's rollouts and of the model an RL update touches."""
 
     keep_per_group: Annotated[int, Field(ge=2)] | None = None
@@ -189,7 +189,7 @@ class ToolRl(Section):
     preprocess: PreprocessSettings
     sft: SftSettings
     limits: LimitSettings
-    update: UpdateSettings = UpdateSettings()
+    actor: ActorSettings = ActorSettings()
     reward: RewardSettings
     evaluate: EvaluateSettings
     logging: LoggingSettings

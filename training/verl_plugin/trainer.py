@@ -1,6 +1,6 @@
 """`tool_rl`: verl's synchronous trainer that also keeps trajectories and a metrics file a person can read.
 
-Everything numerical is verl's unless `tool_rl.update` says otherwise: by default this trainer and `sync` make the same
+Everything numerical is verl's unless `tool_rl.actor` says otherwise: by default this trainer and `sync` make the same
 update of the same batch.
 """
 from __future__ import annotations
@@ -47,7 +47,7 @@ class ToolRlTrainer(PPOTrainerSync):
         """Stop the run where nothing can be learnt because the infrastructure failed every rollout of a step."""
         stop_if_all_void(_column(batch, batch.keys, "extra_fields"), self.global_steps)
         batch = super()._compute_advantage(batch, metrics)
-        keep = self.config.tool_rl.update.keep_per_group
+        keep = self.config.tool_rl.actor.keep_per_group
         return batch if keep is None else self._downsample(batch, int(keep))
 
     def _downsample(self, batch: KVBatchMeta, keep: int) -> KVBatchMeta:
