@@ -137,7 +137,8 @@ def test_command_and_environment_are_of_loopback_and_offline(device: str, monkey
     assert command[command.index("--host") + 1] == "127.0.0.1"
     assert command[-2:] == ["--seed", "1"]
     assert ("--enforce-eager" in command) == (device == "cpu") == ("VLLM_CPU_KVCACHE_SPACE" in environment)
-    assert ("OMP_NUM_THREADS" in environment) == (device == "gpu")
+    threads = str(len(os.sched_getaffinity(0))) if device == "cpu" else "1"
+    assert environment["OMP_NUM_THREADS"] == threads, "an inherited setting would leave cores idle"
     kept = (environment["HF_HUB_OFFLINE"], environment["SOME_VARIABLE"], environment["VLLM_PLUGINS"])
     assert kept == ("1", "kept", "mine")
 

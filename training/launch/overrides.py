@@ -106,7 +106,7 @@ def lookup(tree: object, key: str) -> tuple[bool, object]:
 def leaf_names(tree: Mapping[str, object], prefix: str = "") -> Iterator[str]:
     """Yield every dotted key of the tree, inner ones too."""
     for name, value in tree.items():
-        yield prefix + name
+        yield f"{prefix}{name}"
         if isinstance(value, Mapping):
             yield from leaf_names(cast("Mapping[str, object]", value), f"{prefix}{name}.")
 
