@@ -44,7 +44,13 @@ def cpu_environment(ranks: int = 1) -> dict[str, str]:
 
 def loopback_environment() -> dict[str, str]:
     """Return what keeps every socket of a one-machine run on the loopback interface."""
-    return {"VLLM_HOST_IP": "127.0.0.1", "GLOO_SOCKET_IFNAME": "lo", "VLLM_LOOPBACK_IP": "127.0.0.1"}
+    return {
+        # Ray turns 127.0.0.1 into the host's address unless it is told that no cluster is wanted.
+        "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0",
+        "VLLM_HOST_IP": "127.0.0.1",
+        "VLLM_LOOPBACK_IP": "127.0.0.1",
+        "GLOO_SOCKET_IFNAME": "lo",
+    }
 
 
 def set_defaults(values: dict[str, str]) -> None:
