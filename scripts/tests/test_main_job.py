@@ -92,20 +92,21 @@ def descendants(marker: str) -> list[int]:
 
 def foreign_listeners(pids: list[int]) -> list[str]:
     """Return addresses other than loopback on which one of the processes listens."""
-    inodes = set()
+    inodes: dict[str, str] = {}
     for pid in pids:
         try:
             links = [os.readlink(fd) for fd in Path(f"/proc/{pid}/fd").iterdir()]
+            name = Path(f"/proc/{pid}/cmdline").read_text(encoding="utf-8", errors="replace").replace("\0", " ")[:80]
         except OSError:
             continue
-        inodes |= {m.group(1) for link in links if (m := re.match(r"socket:\[(\d+)\]", link))}
+        inodes |= {m.group(1): name for link in links if (m := re.match(r"socket:\[(\d+)\]", link))}
     foreign = []
     for table, loopback in (("tcp", ("0100007F",)), ("tcp6", ("00000000000000000000000001000000",))):
         for line in Path(f"/proc/net/{table}").read_text(encoding="ascii").splitlines()[1:]:
             fields = line.split()
             mapped = fields[1].startswith("0000000000000000FFFF00000100007F")
             if fields[3] == "0A" and fields[9] in inodes and not fields[1].startswith(loopback) and not mapped:
-                foreign.append(f"{table} {fields[1]}")
+                foreign.append(f"{table} {fields[1]} {inodes[fields[9]]}")
     return foreign
 
 

@@ -26,6 +26,9 @@ def run_rl(config: DictConfig, run_dir: Path) -> None:
     if one_machine:
         cpu_env.set_defaults(cpu_env.loopback_environment())
     session = Path(tempfile.mkdtemp(prefix="trl-", dir="/tmp"))
+    if one_machine:
+        # A rendezvous over TCP would listen on every interface.
+        cpu_env.set_defaults({"DIST_INIT_METHOD": f"file://{session}/rendezvous"})
     try:
         _train(_prepared(config, RunPaths(run_dir), session if one_machine else None))
     finally:
