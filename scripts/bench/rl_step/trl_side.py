@@ -16,7 +16,7 @@ def main(arguments: list[str]) -> None:
     """Train a few steps with a reward that differs between completions, and write how long each took."""
     from datasets import Dataset
     from transformers import AutoModelForCausalLM, AutoTokenizer, TrainerCallback
-    from trl import GRPOConfig, GRPOTrainer
+    from trl import GRPOConfig, GRPOTrainer  # pyright: ignore[reportMissingImports]
 
     model_path, prompts_path, steps, group, tokens, out = arguments
     prompts: list[str] = json.loads(Path(prompts_path).read_text(encoding="utf-8"))
