@@ -120,14 +120,20 @@ def test_killed_in_the_middle_continued_and_finished(tmp_path: Path) -> None:
     os.environ["TOOL_RL_E2E"] = str(tmp_path)
     process = start(tmp_path)
     try:
-        checkpoint = lambda: (run_dir(tmp_path) / "checkpoints/rl/latest_checkpointed_iteration.txt").exists()  # noqa: E731
+        seen: set[int] = set()
+        listeners: set[str] = set()
+
+        def checkpoint() -> bool:
+            pids = descendants(str(tmp_path))
+            seen.update(pids)
+            listeners.update(foreign_listeners(pids))
+            return (run_dir(tmp_path) / "checkpoints/rl/latest_checkpointed_iteration.txt").exists()
+
         wait_for(checkpoint, process, 700, tmp_path)
-        pids = descendants(str(tmp_path))
-        listeners = foreign_listeners(pids)
     finally:
         end(process, signal.SIGKILL)
-    assert len(pids) > 3
-    assert listeners == []
+    assert len(seen) > 3
+    assert listeners == set()
     run = run_dir(tmp_path)
     kept = (run / "data/train.jsonl").stat().st_mtime_ns
 

@@ -160,6 +160,13 @@ def _ours(settings: ToolRl, tree: Tree) -> Iterator[Problem]:
     if settings.sft.warmup_steps > settings.sft.steps:
         what = f"{settings.sft.warmup_steps} warm-up steps of {settings.sft.steps} steps in all"
         yield Problem("tool_rl.sft.warmup_steps", what, expected="at most tool_rl.sft.steps")
+    if settings.actor.train_layers and settings.device != "cpu":
+        what = "only the CPU engine can leave layers untrained; here it would do nothing"
+        yield Problem("tool_rl.actor.train_layers", what, expected="0")
+    keep, rollouts = settings.actor.keep_per_group, _get(tree, "actor_rollout_ref.rollout.n")
+    if keep is not None and isinstance(rollouts, int) and keep > rollouts:
+        what = f"{keep} of {rollouts} rollouts per prompt"
+        yield Problem("tool_rl.actor.keep_per_group", what, expected="at most actor_rollout_ref.rollout.n, or null")
     if not settings.data.train and settings.evaluate.rows > settings.synth.heldout:
         what = f"{settings.evaluate.rows} rows to evaluate, {settings.synth.heldout} synthesised"
         yield Problem("tool_rl.evaluate.rows", what, expected="at most tool_rl.synth.heldout")

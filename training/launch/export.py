@@ -2,14 +2,12 @@
 from __future__ import annotations
 
 import os
-import re
 import shutil
 from pathlib import Path
 
 from environment.core.errors import StageError
 from training.launch.paths import RunPaths
 
-STEP = re.compile(r"global_step_(\d+)$")
 WEIGHTS = (".safetensors", ".safetensors.index.json", ".bin")
 
 

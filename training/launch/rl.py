@@ -22,13 +22,13 @@ def run_rl(config: DictConfig, run_dir: Path) -> None:
     one_machine = "RAY_ADDRESS" not in os.environ and int(config.trainer.nnodes) == 1
     if config.tool_rl.device == "cpu":
         cpu_env.set_defaults(cpu_env.cpu_environment(int(config.trainer.n_gpus_per_node)))
-        cpu_env.set_defaults({"TOOL_RL_TRAIN_LAYERS": str(config.tool_rl.actor.train_layers)})
+        os.environ["TOOL_RL_TRAIN_LAYERS"] = str(config.tool_rl.actor.train_layers)
     if one_machine:
         cpu_env.set_defaults(cpu_env.loopback_environment())
     session = Path(tempfile.mkdtemp(prefix="trl-", dir="/tmp"))
     if one_machine:
         # A rendezvous over TCP would listen on every interface.
-        cpu_env.set_defaults({"DIST_INIT_METHOD": f"file://{session}/rendezvous"})
+        os.environ["DIST_INIT_METHOD"] = f"file://{session}/rendezvous"
     try:
         _train(_prepared(config, RunPaths(run_dir), session if one_machine else None))
     finally:

@@ -2,9 +2,9 @@
 from __future__ import annotations
 
 import os
-import socket
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -97,14 +97,13 @@ def _train_here(settings: DictConfig) -> None:
     """Train in this process: one rank needs no launcher, and a second start-up costs seconds."""
     os.environ.setdefault("VERL_FILE_LOGGER_PATH", str(Path(settings.trainer.default_local_dir) / "sft_metrics.jsonl"))
     Path(settings.trainer.default_local_dir).mkdir(parents=True, exist_ok=True)
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    rank = {"RANK": "0", "LOCAL_RANK": "0", "WORLD_SIZE": "1", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port)}
-    os.environ.update(rank)
-    from verl.trainer.sft_trainer import run_sft as train
+    os.environ.update({"RANK": "0", "LOCAL_RANK": "0", "WORLD_SIZE": "1", "TOOL_RL_TRAIN_LAYERS": "0"})
+    with tempfile.TemporaryDirectory(prefix="trl-") as folder:
+        # A rendezvous over TCP would listen on every interface.
+        os.environ["DIST_INIT_METHOD"] = f"file://{folder}/rendezvous?rank=0&world_size=1"
+        from verl.trainer.sft_trainer import run_sft as train
 
-    train(settings)
+        train(settings)
 
 
 def _train_ranks(settings: DictConfig, file: Path, ranks: int) -> None:

@@ -19,15 +19,18 @@ from BFCL.parse.hermes import parse_turn
 from environment.booking.schemas import load_schemas
 from environment.cache.store import CachedWorld
 from environment.core.task import Task
-from environment.core.trajectory import Trajectory
+from environment.core.trajectory import StopReason, Trajectory
 from environment.session.drive import drive
 from environment.session.limits import Limits
 from environment.session.prompt import tool_functions
-from environment.session.session import Session
+from environment.session.session import Session, describe
 from training.reward.registry import Reward, reward
 from training.reward.score import Score
 from training.rollout.seeds import rollout_seed
 from training.rollout.tokens import Generated, Message, TokenPolicy
+
+VOID = Score(score=0.0, components={}, acc=False, void=True)
+"""What a rollout earns that the infrastructure failed: nothing, and nothing is learnt from it."""
 
 
 @functools.lru_cache(maxsize=4)
@@ -57,31 +60,39 @@ class ToolRlAgentLoop(AgentLoopBase):
         self.settings: dict[str, Any] = OmegaConf.to_container(ours, resolve=True)  # type: ignore[assignment]
 
     async def run(self, sampling_params: dict[str, Any], **kwargs: Any) -> AgentLoopOutput:
-        """Play the episode of `extra_info.task` and return its tokens, mask, log-probs and score."""
-        task = Task.from_json(json.loads(kwargs["extra_info"]["task"]))
-        world = _world(self.settings["world_path"], self.settings["task"].get("schemas"))
+        """Play the episode of `extra_info.task` and return its tokens, mask, log-probs and score.
+
+        Total: verl replaces a failed group by a new one for ever, so a failure is returned as a void rollout.
+        """
         step, sample = int(kwargs.get("global_steps", -1)), int(kwargs.get("session_id", 0))
+        policy, trajectory, score = None, None, VOID
+        try:
+            task = Task.from_json(json.loads(kwargs["extra_info"]["task"]))
+            world = _world(self.settings["world_path"], self.settings["task"].get("schemas"))
+            policy, session = self._episode(task, world, sampling_params, step, sample)
+            trajectory = await drive(policy, session)
+            judge = _reward(self.settings["reward"]["kind"], json.dumps(self.settings["reward"]["weights"]))
+            score = judge(trajectory, task, world.schemas)
+        except Exception as error:  # the boundary where a failure of ours becomes data
+            trajectory = trajectory or _broken(kwargs, error)
+        facts = {**trajectory.meta, "step": step, "sample": sample}
+        spans = tuple(policy.spans) if policy else ()
+        trajectory = dataclasses.replace(trajectory, spans=spans, meta=facts)
+        return rollout_output(trajectory, score, policy, self.tokenizer.eos_token_id)
+
+    def _episode(
+        self, task: Task, world: CachedWorld, sampling_params: dict[str, Any], step: int, sample: int
+    ) -> tuple[TokenPolicy, Session]:
+        """Return the two sides of a rollout: who writes, and the episode it is written in."""
         seed = rollout_seed(self.settings["seed"], step, task.id, sample)
         limits, turn_tokens = self._limits()
+        instructions = self.settings["task"].get("instructions")
         session = Session(
-            task,
-            world,
-            world.schemas,
-            limits,
-            parse_turn,
-            seed,
-            count=self._count,
-            instructions=self.settings["task"].get("instructions"),
+            task, world, world.schemas, limits, parse_turn, seed, count=self._count, instructions=instructions
         )
         engine = _VerlEngine(self, {**sampling_params, "seed": seed}, f"{task.id}-{sample}")
-        policy = TokenPolicy(
-            engine, tool_functions(task, world.schemas), self.rollout_config.response_length, turn_tokens
-        )
-        trajectory = await drive(policy, session)
-        facts = {**trajectory.meta, "step": step, "sample": sample}
-        trajectory = dataclasses.replace(trajectory, spans=tuple(policy.spans), meta=facts)
-        judge = _reward(self.settings["reward"]["kind"], json.dumps(self.settings["reward"]["weights"]))
-        return _output(trajectory, judge(trajectory, task, world.schemas), policy)
+        tools = tool_functions(task, world.schemas)
+        return TokenPolicy(engine, tools, self.rollout_config.response_length, turn_tokens), session
 
     def _limits(self) -> tuple[Limits, int]:
         given = dict(self.settings["limits"])
@@ -125,28 +136,44 @@ class _VerlEngine:
         return self._loop.tokenizer.decode(body, skip_special_tokens=False)
 
 
-def _output(trajectory: Trajectory, score: Score, policy: TokenPolicy) -> AgentLoopOutput:
-    if not policy.prompt:
-        raise RuntimeError(f"task {trajectory.task_id}: no prompt was built: {trajectory.error}")
-    response = policy.response or [policy.prompt[-1]]
-    mask = [0] * len(response) if score.void or not policy.response else policy.mask
+def rollout_output(trajectory: Trajectory, score: Score, policy: TokenPolicy | None, filler: int) -> AgentLoopOutput:
+    """Return a rollout as verl takes it.
+
+    Args:
+        policy: the token record; None where the rollout broke before it had one.
+        filler: token id that stands where there is no prompt or no response; its mask is 0.
+    """
+    prompt = policy.prompt if policy and policy.prompt else [filler]
+    response = policy.response if policy and policy.response else [filler]
+    blank = score.void or policy is None or not policy.response
+    step = trajectory.meta.get("step")
+    versions = {"min_global_steps": step, "max_global_steps": step}  # a rollout that sampled nothing has no other
     logged = {**score.as_log(), "void": float(score.void), "stop": str(trajectory.stop)}
     return AgentLoopOutput(
-        prompt_ids=policy.prompt,
+        prompt_ids=prompt,
         response_ids=response,
-        response_mask=mask,
-        response_logprobs=policy.log_probs or [0.0],
+        response_mask=[0] * len(response) if blank or policy is None else policy.mask,
+        response_logprobs=[0.0] * len(response) if blank or policy is None else policy.log_probs,
         reward_score=score.score,
         num_turns=len(trajectory.messages),
-        metrics=AgentLoopMetrics(generate_sequences=policy.seconds),
+        metrics=AgentLoopMetrics(generate_sequences=policy.seconds if policy else 0.0),
         extra_fields={
-            **policy.extra,
+            **versions,
+            **(policy.extra if policy else {}),
             "turn_scores": [],
             "tool_rewards": [],
             "reward_extra_info": logged,
             "trajectory": json.dumps(trajectory.to_json(), ensure_ascii=False),
         },
     )
+
+
+def _broken(row: dict[str, Any], error: Exception) -> Trajectory:
+    """Return the trajectory of a rollout that never began."""
+    extra = row.get("extra_info")
+    task_id = str(extra.get("task_id", "unknown")) if isinstance(extra, dict) else "unknown"
+    meta: dict[str, Any] = {"turns": 0, "tokens": 0}
+    return Trajectory(task_id, (), (), (), (), StopReason.INFRASTRUCTURE, error=describe(error), meta=meta)
 
 
 def _is_chatml(tokenizer: Any) -> bool:

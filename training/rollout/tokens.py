@@ -61,7 +61,8 @@ class TokenPolicy:
         self.prompt: list[int] = []
         self.response: list[int] = []
         self.mask: list[int] = []
-        self.log_probs: list[float] = []
+        self.log_probs: list[float] | None = []
+        """One a response token, 0 where the world spoke; None where the engine gives none."""
         self.spans: list[TokenSpan] = []
         self.extra: dict[str, Any] = {}
         self.seconds = 0.0
@@ -95,13 +96,18 @@ class TokenPolicy:
             added = added[: self._response_tokens - len(self.response)]
             self.response += added
             self.mask += [0] * len(added)
-            self.log_probs += [0.0] * len(added)
+            self._add_log_probs([0.0] * len(added))
         self._messages += new_messages
 
     def _write(self, made: Generated) -> None:
         start = len(self.response)
         self.response += made.token_ids
         self.mask += [1] * len(made.token_ids)
-        self.log_probs += made.log_probs or [0.0] * len(made.token_ids)
+        self._add_log_probs(made.log_probs if made.token_ids else [])
         self.spans.append(TokenSpan(len(self.spans), start, len(self.response)))
         self.extra = made.extra
+
+    def _add_log_probs(self, values: list[float] | None) -> None:
+        """Append; once a turn came without, a made-up number would stand in for a probability, so give up all."""
+        known = self.log_probs is not None and values is not None
+        self.log_probs = [*(self.log_probs or []), *(values or [])] if known else None

@@ -8,7 +8,8 @@ from typing import Any
 
 
 def summarise(
-    extra: list[dict[str, Any]],
+    rewards: list[dict[str, Any]],
+    meta: list[dict[str, Any]],
     groups: list[str],
     verl: dict[str, Any],
     timing: dict[str, float],
@@ -17,13 +18,12 @@ def summarise(
     """Return the metrics of a step.
 
     Args:
-        extra: the rollouts' extra fields, each with `reward_extra_info` and a JSON `trajectory`.
+        rewards: what each rollout's reward logged.
+        meta: facts of each trajectory.
         groups: prompt of each rollout, for the share of groups that carry a learning signal.
         verl: verl's metrics of the step.
         timing: seconds of the step's parts.
     """
-    rewards = [fields["reward_extra_info"] for fields in extra]
-    meta = [json.loads(fields["trajectory"])["meta"] for fields in extra]
     made = sum(r.get("calls/made", 0.0) for r in rewards)
     readable = made - sum(r.get("calls/unreadable", 0.0) + r.get("calls/failed", 0.0) for r in rewards)
     seconds = float(timing.get("step", math.nan))

@@ -70,20 +70,21 @@ class ToolRlTrainer(PPOTrainerSync):
         keys = [k for k, tag in zip(batch.keys, batch.tags, strict=True) if not tag.get("is_padding", False)]
         extra = _column(batch, keys, "extra_fields")
         groups = [str(uid) for uid in _column(batch, keys, "uid")]
-        self._keep_rollouts(extra, global_steps)
-        line = summarise(extra, groups, metrics, timing_raw, global_steps)
+        rows = [json.loads(fields["trajectory"]) for fields in extra]
+        scores = [fields["reward_extra_info"] for fields in extra]
+        self._keep_rollouts(rows, scores, global_steps)
+        line = summarise(scores, [row["meta"] for row in rows], groups, metrics, timing_raw, global_steps)
         metrics.update({f"tool_rl/{name}": value for name, value in line.items() if isinstance(value, float)})
         verl = {name: float(value) for name, value in metrics.items() if _is_number(value)}
         append_line(self._run / METRICS, {**line, "time": round(time.time(), 3), "verl": verl})
 
-    def _keep_rollouts(self, extra: list[dict[str, Any]], step: int) -> None:
+    def _keep_rollouts(self, rows: list[dict[str, Any]], scores: list[dict[str, Any]], step: int) -> None:
         path = self._run / "rollouts" / f"step_{step:05d}.jsonl"
         path.parent.mkdir(parents=True, exist_ok=True)
         half = path.with_suffix(".part")
         with half.open("w", encoding="utf-8") as file:
-            for fields in extra:
-                row = json.loads(fields["trajectory"])
-                row["meta"]["reward"] = fields["reward_extra_info"]
+            for row, score in zip(rows, scores, strict=True):
+                row["meta"]["reward"] = score
                 file.write(json.dumps(row, ensure_ascii=False) + "\n")
         half.replace(path)
 

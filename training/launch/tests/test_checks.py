@@ -13,6 +13,7 @@ from training.launch.checks import cross_check
 from training.launch.compose import as_tree
 from training.launch.overrides import leaf_names, nearest_key
 from training.launch.problems import ConfigReport, Problem
+from training.launch.resolve import load_launch
 from training.launch.tests.fakes import launch, tiny
 
 N = "actor_rollout_ref.rollout.n"
@@ -91,6 +92,7 @@ def test_batches_pass_exactly_when_everything_divides(batch: int, mini: int, n: 
         ("data.max_response_length=20", "data.max_response_length"),
         ("data.max_prompt_length=900", "actor_rollout_ref.rollout.max_model_len"),
         ("trainer.device=cuda", "trainer.device"),
+        ("tool_rl.actor.keep_per_group=9", "tool_rl.actor.keep_per_group"),
         ("actor_rollout_ref.actor.strategy=fsdp", "actor_rollout_ref.actor.strategy"),
         ("actor_rollout_ref.model.use_remove_padding=true", "actor_rollout_ref.model.use_remove_padding"),
         ("actor_rollout_ref.actor.optim.lr=-1", "actor_rollout_ref.actor.optim.lr"),
@@ -138,6 +140,12 @@ def test_keys_can_be_added_and_removed() -> None:
     assert isinstance(trainer, dict)
     assert trainer["tags"] == ["a", "b"] and "esi_redundant_time" not in trainer
     assert "trainer.nnodes" in problems("+trainer.nnodes=1")
+
+
+def test_layers_cannot_be_left_untrained_on_a_gpu() -> None:
+    with pytest.raises(ConfigReport) as caught:
+        load_launch(["tool_rl.actor.train_layers=4"], profile="gpu")
+    assert "tool_rl.actor.train_layers" in [problem.key for problem in caught.value.problems]
 
 
 def test_two_profiles_contradict() -> None:

@@ -11,13 +11,14 @@ from training.verl_plugin.step_metrics import summarise, written_step
 def rollout(score, acc, made=2.0, failed=0.0, turns=3):
     calls = {"calls/made": made, "calls/unreadable": 0.0, "calls/failed": failed}
     info = {"score": score, "acc": acc, "void": 0.0, **calls}
-    return {"reward_extra_info": info, "trajectory": json.dumps({"meta": {"turns": turns}})}
+    return info, {"turns": turns}
 
 
 def test_rates_are_means_and_dead_groups_are_counted():
-    extra = [rollout(1.0, 1.0), rollout(0.5, 0.0, failed=1.0), rollout(0.2, 0.0), rollout(0.2, 0.0)]
+    rollouts = [rollout(1.0, 1.0), rollout(0.5, 0.0, failed=1.0), rollout(0.2, 0.0), rollout(0.2, 0.0)]
     verl = {"perf/total_num_tokens": 400, "actor/ppo_kl": 0.01}
-    line = summarise(extra, ["a", "a", "b", "b"], verl, {"step": 4.0}, 7)
+    rewards, meta = map(list, zip(*rollouts, strict=True))
+    line = summarise(rewards, meta, ["a", "a", "b", "b"], verl, {"step": 4.0}, 7)
     assert line["step"] == 7
     assert line["reward"] == pytest.approx(0.475)
     assert line["success"] == 0.25
