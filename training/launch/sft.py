@@ -98,6 +98,8 @@ def _train_here(settings: DictConfig) -> None:
     os.environ.setdefault("VERL_FILE_LOGGER_PATH", str(Path(settings.trainer.default_local_dir) / "sft_metrics.jsonl"))
     Path(settings.trainer.default_local_dir).mkdir(parents=True, exist_ok=True)
     os.environ.update({"RANK": "0", "LOCAL_RANK": "0", "WORLD_SIZE": "1", "TOOL_RL_TRAIN_LAYERS": "0"})
+    # verl's worker wants an address to exist; with the rendezvous below nothing ever listens or connects there.
+    os.environ.update({"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": "0"})
     with tempfile.TemporaryDirectory(prefix="trl-") as folder:
         # A rendezvous over TCP would listen on every interface.
         os.environ["DIST_INIT_METHOD"] = f"file://{folder}/rendezvous?rank=0&world_size=1"

@@ -35,7 +35,7 @@ def summarise(
         "turns": _mean([float(m["turns"]) for m in meta]),
         "call_valid": readable / made if made else 0.0,
         "kl": _number(verl, "actor/ppo_kl"),
-        "entropy": _number(verl, "actor/entropy", "actor/entropy_loss"),
+        **_measured(verl, entropy=("actor/entropy", "actor/entropy_loss")),
         "grad_norm": _number(verl, "actor/grad_norm"),
         "tokens_per_s": tokens / seconds if seconds else 0.0,
         "rollouts": len(rewards),
@@ -64,6 +64,12 @@ def _live_groups(groups: list[str], scores: list[float]) -> float:
 
 def _mean(values: list[float]) -> float:
     return sum(values) / len(values) if values else 0.0
+
+
+def _measured(metrics: dict[str, Any], **wanted: tuple[str, ...]) -> dict[str, float]:
+    """Return those of the wanted metrics that the step has: what was not computed is no zero."""
+    found = {name: next((metrics[key] for key in keys if key in metrics), None) for name, keys in wanted.items()}
+    return {name: float(value) for name, value in found.items() if value is not None}
 
 
 def _number(metrics: dict[str, Any], *names: str) -> float:

@@ -26,6 +26,7 @@ def test_rates_are_means_and_dead_groups_are_counted():
     assert line["live_groups"] == 0.5
     assert line["tokens_per_s"] == 100.0
     assert json.loads(json.dumps(line)) == line
+    assert "entropy" not in line, "what was not computed is no zero"
 
 
 @pytest.mark.parametrize(("line", "step"), [('{"step": 3}', 3), ('{"st', float("inf")), ("[]", float("inf"))])
