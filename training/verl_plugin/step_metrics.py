@@ -22,11 +22,11 @@ def summarise(
         meta: facts of each trajectory.
         groups: prompt of each rollout, for the share of groups that carry a learning signal.
         verl: verl's metrics of the step.
-        timing: seconds of the step's parts.
+        timing: seconds of the step's parts; `step`, where it is there, is the whole.
     """
     made = sum(r.get("calls/made", 0.0) for r in rewards)
     readable = made - sum(r.get("calls/unreadable", 0.0) + r.get("calls/failed", 0.0) for r in rewards)
-    seconds = float(timing.get("step", math.nan))
+    seconds = float(timing.get("step") or sum(timing.values()))
     tokens = _number(verl, "perf/total_num_tokens")
     return {
         "step": step,

@@ -19,9 +19,8 @@ from verl.trainer.ppo.v1.trainer_sync import PPOTrainerSync
 
 from environment.core.errors import StageError
 from training.advantages.downsample import downsampled_advantages
-from training.verl_plugin.step_metrics import summarise, written_step
-
-METRICS = "metrics.jsonl"
+from training.verl_plugin.step_file import StepFile
+from training.verl_plugin.step_metrics import summarise
 
 
 @register_trainer("tool_rl")
@@ -41,7 +40,19 @@ class ToolRlTrainer(PPOTrainerSync):
         """Drop metrics of steps that the restored checkpoint does not know, then load the weights into the engine."""
         super().on_init_end()
         self._run = Path(self.config.tool_rl.run_dir)
-        keep_until(self._run / METRICS, self.global_steps)
+        self._steps = StepFile(self._run)
+        self._steps.settle(self.global_steps)
+
+    def step(self, metrics: dict[str, Any], timing_raw: dict[str, float]) -> KVBatchMeta:
+        """Remember what the step was, for `_save_checkpoint`."""
+        batch = super().step(metrics, timing_raw)
+        self._finished = (batch, metrics, timing_raw)
+        return batch
+
+    def _save_checkpoint(self) -> None:
+        """Write the step down first: a kill right after the checkpoint must not lose its figures and rollouts."""
+        self._steps.note(self._record(*self._finished))
+        super()._save_checkpoint()
 
     def _compute_advantage(self, batch: KVBatchMeta, metrics: dict[str, Any]) -> KVBatchMeta:
         """Stop the run where nothing can be learnt because the infrastructure failed every rollout of a step."""
@@ -67,16 +78,21 @@ class ToolRlTrainer(PPOTrainerSync):
         self, batch: KVBatchMeta, metrics: dict[str, Any], timing_raw: dict[str, float], global_steps: int, epoch: int
     ) -> None:
         super()._compute_metrics(batch, metrics, timing_raw, global_steps, epoch)
+        row = self._record(batch, metrics, timing_raw)
+        metrics.update({f"tool_rl/{name}": value for name, value in row.items() if isinstance(value, float)})
+        self._steps.append(row)
+
+    def _record(self, batch: KVBatchMeta, metrics: dict[str, Any], timing: dict[str, float]) -> dict[str, Any]:
+        """Keep the step's rollouts and return its line."""
         keys = [k for k, tag in zip(batch.keys, batch.tags, strict=True) if not tag.get("is_padding", False)]
         extra = _column(batch, keys, "extra_fields")
         groups = [str(uid) for uid in _column(batch, keys, "uid")]
         rows = [json.loads(fields["trajectory"]) for fields in extra]
         scores = [fields["reward_extra_info"] for fields in extra]
-        self._keep_rollouts(rows, scores, global_steps)
-        line = summarise(scores, [row["meta"] for row in rows], groups, metrics, timing_raw, global_steps)
-        metrics.update({f"tool_rl/{name}": value for name, value in line.items() if isinstance(value, float)})
+        self._keep_rollouts(rows, scores, self.global_steps)
+        line = summarise(scores, [row["meta"] for row in rows], groups, metrics, timing, self.global_steps)
         verl = {name: float(value) for name, value in metrics.items() if _is_number(value)}
-        append_line(self._run / METRICS, {**line, "time": round(time.time(), 3), "verl": verl})
+        return {**line, "time": round(time.time(), 3), "verl": verl}
 
     def _keep_rollouts(self, rows: list[dict[str, Any]], scores: list[dict[str, Any]], step: int) -> None:
         path = self._run / "rollouts" / f"step_{step:05d}.jsonl"
@@ -103,22 +119,6 @@ def _column(batch: KVBatchMeta, keys: list[str], name: str) -> list[Any]:
     data = tq.kv_batch_get(keys=keys, partition_id=str(batch.partition_id), select_fields=[name])
     column: Any = data[name]
     return list(column.tolist()) if hasattr(column, "tolist") else list(column)
-
-
-def append_line(path: Path, row: dict[str, Any]) -> None:
-    """Append one JSON line and flush it, so that a watcher sees whole lines."""
-    with path.open("a", encoding="utf-8") as file:
-        file.write(json.dumps(row) + "\n")
-
-
-def keep_until(path: Path, step: int) -> None:
-    """Drop lines after `step` and a torn last line: steps after a checkpoint are run again."""
-    if not path.exists():
-        return
-    lines = [line for line in path.read_text(encoding="utf-8").splitlines() if written_step(line) <= step]
-    half = path.with_suffix(".part")
-    half.write_text("".join(line + "\n" for line in lines), encoding="utf-8")
-    half.replace(path)
 
 
 def _is_number(value: object) -> bool:
