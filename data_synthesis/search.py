@@ -16,6 +16,7 @@ from data_synthesis.index import Entries, Entry, Key, WorldIndex
 from data_synthesis.paths import MISSING, get
 from data_synthesis.templates.model import FromStep, FromUser, Kind, Pattern, Rule, Step
 from environment.core.calls import JsonValue
+from environment.core.canonical import fold_text
 from environment.core.task import Edge, GoldStep
 from environment.session.observation import Clipped, LeftOut
 
@@ -67,6 +68,7 @@ class _Attempt:
     index: WorldIndex
     rng: random.Random
     allowed: Callable[[str], bool]
+    place_of: Callable[[str], str]
     budget: int
     values: dict[str, JsonValue | None] = field(default_factory=dict[str, JsonValue | None])
     picks: dict[str, Rule] = field(default_factory=dict[str, Rule])
@@ -88,6 +90,7 @@ def draw(
     rng: random.Random,
     allowed: Callable[[str], bool] = lambda _: True,
     budget: int = 600,
+    place_of: Callable[[str], str] = fold_text,
 ) -> Chain | Infeasible:
     """Return a random chain of the pattern, or why there is none.
 
@@ -97,10 +100,11 @@ def draw(
         rng: the only source of chance.
         allowed: which places may be named.
         budget: entries tried for each choice of picking rules before giving it up; the reason then says so.
+        place_of: what names of one place have in common; two variables never name one place.
     """
-    failed, gave_up = _Attempt(pattern, index, rng, allowed, budget), False
+    failed, gave_up = _Attempt(pattern, index, rng, allowed, place_of, budget), False
     for rules in _rules(pattern, rng):
-        attempt = _Attempt(pattern, index, rng, allowed, budget, picks=dict(rules))
+        attempt = _Attempt(pattern, index, rng, allowed, place_of, budget, picks=dict(rules))
         if _extend(attempt):
             return _chain(attempt)
         gave_up = gave_up or attempt.budget < 0
@@ -328,8 +332,8 @@ def _fits(attempt: _Attempt, variable: str, value: JsonValue | None, new: Mappin
     if attempt.pattern.kinds[variable] is not Kind.PLACE or value is None:
         return True
     kinds = attempt.pattern.kinds
-    named = [v for name, v in [*attempt.values.items(), *new.items()] if kinds[name] is Kind.PLACE]
-    return attempt.allowed(str(value)) and value not in named
+    named = [str(v) for name, v in [*attempt.values.items(), *new.items()] if kinds[name] is Kind.PLACE]
+    return attempt.allowed(str(value)) and attempt.place_of(str(value)) not in map(attempt.place_of, named)
 
 
 def _chain(attempt: _Attempt) -> Chain:

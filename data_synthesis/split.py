@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from data_synthesis.index import WorldIndex
 from data_synthesis.paths import get, leaves
@@ -22,6 +22,12 @@ class EntitySplit:
 
     train: frozenset[str]
     heldout: frozenset[str]
+    groups: Mapping[str, str] = field(default_factory=dict[str, str])
+    """Folded name → one name for all names of its place."""
+
+    def place_of(self, name: str) -> str:
+        """Return what all names of one place have in common."""
+        return self.groups.get(fold_text(name), fold_text(name))
 
     def in_train(self, place: str) -> bool:
         """Return whether a training request may name the place."""
@@ -43,7 +49,8 @@ def split_places(groups: Iterable[frozenset[str]], share: float, seed: int) -> E
         )
     ranked = sorted(groups, key=lambda group: _rank(min(group), seed))
     held = max(round(share * len(ranked)), 1) if share and len(ranked) > 1 else 0
-    return EntitySplit(frozenset[str]().union(*ranked[held:]), frozenset[str]().union(*ranked[:held]))
+    one = {name: min(group) for group in ranked for name in group}
+    return EntitySplit(frozenset[str]().union(*ranked[held:]), frozenset[str]().union(*ranked[:held]), one)
 
 
 def place_groups(patterns: Iterable[Pattern], index: WorldIndex) -> list[frozenset[str]]:

@@ -190,7 +190,7 @@ class Maker:
         self, split: str, pattern: Pattern, number: int, allowed: Callable[[str], bool], report: SplitReport
     ) -> dict[str, Any] | None:
         rng = random.Random(f"{self._seed}/{split}/{pattern.id}/{number}")
-        chain = draw(pattern, self._index, rng, allowed)
+        chain = draw(pattern, self._index, rng, allowed, place_of=self.split.place_of)
         if isinstance(chain, Infeasible):
             if chain.proven:
                 report.infeasible[pattern.id] = str(chain)

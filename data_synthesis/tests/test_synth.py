@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import random
+import re
 from collections import Counter
 from pathlib import Path
 
@@ -91,11 +92,30 @@ def test_no_id_of_a_dependent_argument_is_in_the_query(tasks: dict[str, list[Tas
                 assert not any(c.isdigit() for c in value) or value.casefold() not in said
 
 
+def cities_in(query: str) -> set[str]:
+    """Return the cities a text names; a name that is part of a longer one (Jos, San Jose) counts as the longer."""
+    found: set[str] = set()
+    for city in sorted((p.city for p in all_places()), key=len, reverse=True):
+        query, times = re.subn(rf"\b{re.escape(city)}\b", "", query)
+        found |= {city} if times else set()
+    return found
+
+
 def test_held_out_cities_are_named_in_no_training_query(tasks: dict[str, list[Task]]) -> None:
-    cities = [p.city for p in all_places()]
-    named = {split: {c for c in cities for t in found if c in t.query} for split, found in tasks.items()}
+    named = {split: {c for t in found for c in cities_in(t.query)} for split, found in tasks.items()}
     assert named["train"] and named["heldout"]
     assert not named["train"] & named["heldout"]
+
+
+def test_two_places_of_one_request_are_never_one_place_under_two_names(made: tuple[Path, SynthReport]) -> None:
+    seen = 0
+    for record in read_records(made[0] / "train.jsonl"):
+        if record["workflow_id"] != "flight_lookup_both":
+            continue
+        found = [step["execution_result"]["execution_result"]["data"][0]["id"] for step in record["steps"]]
+        assert len(set(found)) == 2, record["query"]
+        seen += 1
+    assert seen
 
 
 def test_tools_hold_the_chain_and_one_or_two_more_of_its_families(

@@ -117,6 +117,8 @@ class SftSettings(Section):
     weight_decay: Annotated[float, Field(ge=0)] = 0.0
     max_length: Count
     save_freq: Annotated[int, Field(ge=1)] = 10
+    train_layers: Annotated[int, Field(ge=0)] = 0
+    """CPU engine only: train the last so many decoder layers, 0 all weights."""
     seed: int = 1
 
 

@@ -24,6 +24,7 @@ def run_sft(config: DictConfig, run_dir: Path) -> Path:
     ranks = int(config.trainer.n_gpus_per_node)
     if config.tool_rl.device == "cpu":
         cpu_env.set_defaults(cpu_env.cpu_environment(ranks))
+        os.environ["TOOL_RL_TRAIN_LAYERS"] = str(config.tool_rl.sft.train_layers)
     cpu_env.set_defaults(cpu_env.loopback_environment())
     checkpoints = run_dir / "checkpoints" / "sft"
     settings = sft_config(config, paths, checkpoints)
@@ -97,7 +98,7 @@ def _train_here(settings: DictConfig) -> None:
     """Train in this process: one rank needs no launcher, and a second start-up costs seconds."""
     os.environ.setdefault("VERL_FILE_LOGGER_PATH", str(Path(settings.trainer.default_local_dir) / "sft_metrics.jsonl"))
     Path(settings.trainer.default_local_dir).mkdir(parents=True, exist_ok=True)
-    os.environ.update({"RANK": "0", "LOCAL_RANK": "0", "WORLD_SIZE": "1", "TOOL_RL_TRAIN_LAYERS": "0"})
+    os.environ.update({"RANK": "0", "LOCAL_RANK": "0", "WORLD_SIZE": "1"})
     # verl's worker wants an address to exist; with the rendezvous below nothing ever listens or connects there.
     os.environ.update({"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": "0"})
     with tempfile.TemporaryDirectory(prefix="trl-") as folder:

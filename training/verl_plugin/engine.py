@@ -2,15 +2,14 @@
 
 What differs from `FSDPEngineWithLMHead`, each worth a factor on two cores (`scripts/bench/rl_step` has the figures):
 
-* rollouts of one prompt form a micro-batch and share the prompt's pass (`prefix`);
-* rows are padded on the right without a mask, which a causal model does not need;
+* rows lie end to end without padding, rollouts of one prompt behind one copy of it (`packing`);
 * only positions with loss are projected to the vocabulary (`selected`);
 * rollouts without advantage are left out of an update: their policy gradient is zero (`grouping`);
 * bf16 weights are gathered once a mini-batch, not before every pass;
 * with `TOOL_RL_TRAIN_LAYERS=n` only the last n decoder layers are trained, the rest runs forward without a graph.
 
 With several data-parallel ranks every rank must run the same number of passes, so there verl's own micro-batches are
-used and no prompt is shared.
+used.
 """
 from __future__ import annotations
 
@@ -27,7 +26,7 @@ from verl.workers.engine.fsdp.transformer_impl import FSDPEngineWithLMHead
 from verl.workers.engine.utils import detach_tree, postprocess_batch_func, prepare_micro_batches
 
 from training.verl_plugin.grouping import group_rows, has_column, rows_with_signal
-from training.verl_plugin.prefix import Rows, hidden_states, shared_prompt
+from training.verl_plugin.packing import Packed, hidden_states, pack, use_packed_attention
 from training.verl_plugin.selected import selected_log_probs
 
 TRAIN_LAYERS = "TOOL_RL_TRAIN_LAYERS"
@@ -35,8 +34,8 @@ TRAIN_LAYERS = "TOOL_RL_TRAIN_LAYERS"
 _Base: Any = FSDPEngineWithLMHead
 # verl's registration decorator hides the class from type checkers.
 
-DEFAULT_TOKENS = 4096
-"""Tokens of a micro-batch where verl's configuration names no limit."""
+MOST_TOKENS = 4096
+"""Tokens of a micro-batch; longer ones are no faster on a CPU, they only take memory."""
 
 
 @EngineRegistry.register(model_type="language_model", backend=["fsdp", "fsdp2"], device="cpu")
@@ -47,6 +46,7 @@ class CpuFSDPEngine(_Base):
 
     def _build_module(self) -> Any:
         module: Any = super()._build_module()
+        use_packed_attention(module.model)
         module.forward = types.MethodType(_forward, module)
         if not self.engine_config.forward_only:
             train_last_layers(module, int(os.environ.get(TRAIN_LAYERS) or 0))
@@ -83,20 +83,26 @@ class CpuFSDPEngine(_Base):
         limit: Any = tu.get_non_tensor_data(data=data, key="max_token_len_per_gpu", default=0)
         entropy = bool(tu.get_non_tensor_data(data=data, key="calculate_entropy", default=False))
         rows = list(range(len(data))) if every_row or entropy else rows_with_signal(data)
-        indices = group_rows(_unbound(data, "input_ids"), _prompt_lengths(data), rows, int(limit or DEFAULT_TOKENS))
+        tokens = min(int(limit or MOST_TOKENS), MOST_TOKENS)
+        indices = group_rows(_unbound(data, "input_ids"), _prompt_lengths(data), rows, tokens)
         return [tu.index_select_tensor_dict(data, part) for part in indices], indices
 
     def forward_step(
         self, micro_batch: Any, loss_function: Callable[..., Any] | None, forward_only: bool
     ) -> tuple[Any, dict[str, Any]]:
         """Return the loss (with its graph) and the outputs of one micro-batch."""
-        sequences = _unbound(micro_batch, "input_ids")
-        rows = Rows(sequences, _wanted(micro_batch), shared_prompt(sequences, _prompt_lengths(micro_batch)))
+        sequences, wanted = _unbound(micro_batch, "input_ids"), _wanted(micro_batch)
+        packed = pack(sequences, _prompt_lengths(micro_batch))
+        places = torch.cat([row[w] for row, w in zip(packed.rows, wanted, strict=True)])
+        labels = torch.cat([s.roll(-1)[w] for s, w in zip(sequences, wanted, strict=True)])
         with_entropy = bool(tu.get_non_tensor_data(data=micro_batch, key="calculate_entropy", default=False))
-        log_probs, entropy = self.module(rows=rows, temperature=_temperature(micro_batch), with_entropy=with_entropy)
-        model_output = {"log_probs": _scatter(log_probs, rows, micro_batch["input_ids"])}
+        log_probs, entropy = self.module(
+            packed=packed, places=places, labels=labels, temperature=_temperature(micro_batch),
+            with_entropy=with_entropy,
+        )  # fmt: skip
+        model_output = {"log_probs": _scatter(log_probs, wanted, micro_batch["input_ids"])}
         if with_entropy:
-            model_output["entropy"] = _scatter(entropy, rows, micro_batch["input_ids"])
+            model_output["entropy"] = _scatter(entropy, wanted, micro_batch["input_ids"])
         loss, metrics = torch.tensor(1.0), {}
         if loss_function is not None:
             loss, metrics = loss_function(
@@ -115,11 +121,12 @@ def train_last_layers(module: Any, count: int) -> None:
     module.model.norm.requires_grad_(True)
 
 
-def _forward(self: Any, rows: Rows, temperature: float, with_entropy: bool) -> tuple[Tensor, Tensor]:
+def _forward(
+    self: Any, packed: Packed, places: Tensor, labels: Tensor, temperature: float, with_entropy: bool
+) -> tuple[Tensor, Tensor]:
     """Stand in for the causal model's forward inside FSDP's root, where its parameters are whole."""
-    labels = torch.cat([s.roll(-1)[w] for s, w in zip(rows.sequences, rows.wanted, strict=True)])
-    hidden = hidden_states(self.model, rows)
-    return selected_log_probs(hidden, self.lm_head.weight, labels, temperature, with_entropy)
+    hidden = hidden_states(self.model, packed)
+    return selected_log_probs(hidden[places], self.lm_head.weight, labels, temperature, with_entropy)
 
 
 def _wanted(data: Any) -> list[Tensor]:
@@ -151,8 +158,8 @@ def _temperature(data: Any) -> float:
     return float(value.flatten()[0]) if isinstance(value, Tensor) else float(value)
 
 
-def _scatter(values: Tensor, rows: Rows, like: Any) -> Tensor:
+def _scatter(values: Tensor, wanted: list[Tensor], like: Any) -> Tensor:
     """Return a nested tensor of the shape of `like` with `values` at the wanted positions and zeros elsewhere."""
     flat = torch.zeros(like.values().shape[0], dtype=values.dtype)
-    where = torch.cat(list(rows.wanted)).nonzero().squeeze(1)
+    where = torch.cat(wanted).nonzero().squeeze(1)
     return torch.nested.nested_tensor_from_jagged(flat.index_put((where,), values), like.offsets())

@@ -1,10 +1,12 @@
-"""Which rows of a mini-batch are worth a pass, and which of them share one."""
+"""Which rows of a mini-batch are worth a pass, and which go through it together."""
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
 
 from torch import Tensor
+
+from training.verl_plugin.packing import sharing
 
 Rows = list[int]
 
@@ -30,33 +32,38 @@ def has_column(data: Any, name: str) -> bool:
 
 
 def group_rows(sequences: Sequence[Tensor], prompts: Sequence[int], rows: Rows, limit: int) -> list[Rows]:
-    """Return `rows` in micro-batches: rows of one prompt together, then by length, each about `limit` tokens.
+    """Return `rows` in micro-batches of at most `limit` packed tokens, rows of one prompt together.
 
-    A shared prompt's tokens count once. Every row appears exactly once; a row above the limit stands alone.
+    A shared prompt's tokens count once a micro-batch. Every row appears exactly once; a row above the limit stands
+    alone. Largest parts first, each into the first micro-batch with room.
 
     Args:
         sequences: all rows of the mini-batch, (length,) token ids each.
         prompts: length of each row's prompt; 0 where it has none.
     """
-    groups: dict[tuple[int, ...], Rows] = {}
-    for i in rows:
-        groups.setdefault(tuple(sequences[i][: prompts[i]].tolist()), []).append(i)
-    alone = groups.pop((), [])
-    alone += [group[0] for group in groups.values() if len(group) == 1]
-    batches: list[Rows] = []
-    for prompt, group in groups.items():
-        if len(group) > 1:
-            batches += _split(group, sequences, len(prompt), limit)
-    return batches + _split(alone, sequences, 0, limit)
-
-
-def _split(rows: Rows, sequences: Sequence[Tensor], prompt: int, limit: int) -> list[Rows]:
-    """Cut rows, longest first, so that padded tokens stay within the limit."""
-    parts: list[Rows] = []
-    for i in sorted(rows, key=lambda i: -len(sequences[i])):
-        width = len(sequences[parts[-1][0]]) - prompt if parts else 0
-        if parts and prompt + (len(parts[-1]) + 1) * width <= limit:
-            parts[-1].append(i)
+    parts: list[tuple[int, Rows]] = []
+    for members in sharing([sequences[i] for i in rows], [prompts[i] for i in rows]):
+        parts += _split([rows[m] for m in members], sequences, prompts[rows[members[0]]], limit)
+    parts.sort(key=lambda part: -part[0])
+    batches: list[tuple[int, Rows]] = []
+    for cost, part in parts:
+        place = next((n for n, (used, _) in enumerate(batches) if used + cost <= limit), None)
+        if place is None:
+            batches.append((cost, part))
         else:
-            parts.append([i])
+            used, members = batches[place]
+            batches[place] = (used + cost, members + part)
+    return [members for _, members in batches]
+
+
+def _split(rows: Rows, sequences: Sequence[Tensor], prompt: int, limit: int) -> list[tuple[int, Rows]]:
+    """Return the rows of one prompt in parts with their packed tokens, each within the limit where a row allows it."""
+    parts: list[tuple[int, Rows]] = []
+    for i in rows:
+        tail = len(sequences[i]) - prompt
+        if parts and parts[-1][0] + tail <= limit:
+            used, members = parts[-1]
+            parts[-1] = (used + tail, [*members, i])
+        else:
+            parts.append((prompt + tail, [i]))
     return parts

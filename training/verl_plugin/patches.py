@@ -27,6 +27,8 @@ def apply_verl() -> None:
 
 def apply_vllm() -> None:
     """Entry point `vllm.general_plugins`: apply the patches of a process that runs a vLLM engine."""
+    wrapt.register_post_import_hook(_quick_cpu_sampling, "vllm.v1.sample.ops.topk_topp_sampler")
+    wrapt.register_post_import_hook(_compiled_norms, "vllm.platforms.cpu")
     if os.environ.get("VERL_PLATFORM") == "cpu":
         wrapt.register_post_import_hook(_keep_plain_weights, "vllm.model_executor.layers.utils")
 
@@ -112,6 +114,54 @@ def _keep_plain_weights(module: ModuleType) -> None:
         pack()
 
     module.dispatch_cpu_unquantized_gemm = dispatch  # type: ignore[attr-defined]
+
+
+def _quick_cpu_sampling(module: ModuleType) -> None:
+    """vLLM draws an exponential number for every entry of the vocabulary, half of a decoding step of a small model.
+
+    Draw one uniform number a row and invert the distribution function. Seeded rows stay reproducible, with other draws
+    than stock vLLM would give. Only the sampler's CPU method is replaced.
+    """
+
+    def forward_cpu(self: Any, logits: Any, generators: dict[int, Any], k: Any, p: Any) -> tuple[Any, Any]:
+        from training.verl_plugin.sampling import draw_tokens, uniform_numbers
+
+        logits = module.apply_top_k_top_p(logits, k, p)
+        probs = logits.softmax(dim=-1, dtype=module.torch.float32)
+        returned = None
+        if self.logprobs_mode == "processed_logits":
+            returned = logits
+        elif self.logprobs_mode == "processed_logprobs":
+            returned = logits.log_softmax(dim=-1, dtype=module.torch.float32)
+        return draw_tokens(probs, uniform_numbers(len(probs), generators)), returned
+
+    module.TopKTopPSampler.forward_cpu = forward_cpu
+
+
+def _compiled_norms(module: ModuleType) -> None:
+    """vLLM's CPU build has compiled norms but computes them in six torch operations, 30 layers deep twice a token.
+
+    Offer the compiled ones through vLLM's registry of operations, in every process that imports a platform's
+    operations, and make them the CPU platform's first choice.
+    """
+    plain: Callable[[Any], Any] = module.CpuPlatform.get_default_ir_op_priority
+    plain_import: Callable[[], None] = module.CpuPlatform.import_ir_kernels
+
+    def priority(_platform: Any, config: Any) -> Any:
+        from vllm.config.kernel import IrOpPriorityConfig
+
+        from training.verl_plugin import cpu_kernels
+
+        return IrOpPriorityConfig.with_default([cpu_kernels.PROVIDER, "native"]) if cpu_kernels.offer() else plain(config)
+
+    def import_ir_kernels(_platform: Any) -> None:
+        from training.verl_plugin import cpu_kernels
+
+        plain_import()
+        cpu_kernels.offer()
+
+    module.CpuPlatform.get_default_ir_op_priority = classmethod(priority)
+    module.CpuPlatform.import_ir_kernels = classmethod(import_ir_kernels)
 
 
 def _repack_after_sync(module: ModuleType) -> None:

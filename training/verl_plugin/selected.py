@@ -44,7 +44,8 @@ class _SelectedLogProb(torch.autograd.Function):
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
         hidden, weight, labels, normalisers = ctx.saved_tensors
         upstream = grads[0]
-        d_hidden, d_weight = torch.empty_like(hidden), torch.zeros_like(weight, dtype=torch.float32)
+        d_hidden = torch.empty_like(hidden)
+        d_weight = torch.zeros_like(weight, dtype=torch.float32) if ctx.needs_input_grad[1] else None
         for start in range(0, len(hidden), CHUNK):
             rows = slice(start, start + CHUNK)
             logits = _logits(hidden[rows], weight, ctx.temperature)
@@ -52,8 +53,9 @@ class _SelectedLogProb(torch.autograd.Function):
             d_logits.scatter_add_(1, labels[rows, None], upstream[rows, None].float())
             d_logits = d_logits.div_(ctx.temperature).to(weight.dtype)
             d_hidden[rows] = d_logits @ weight
-            d_weight += d_logits.T @ hidden[rows]
-        return d_hidden, d_weight.to(weight.dtype), None, None, None
+            if d_weight is not None:
+                d_weight += d_logits.T @ hidden[rows]
+        return d_hidden, d_weight if d_weight is None else d_weight.to(weight.dtype), None, None, None
 
 
 def _logits(hidden: Tensor, weight: Tensor, temperature: float) -> Tensor:

@@ -1,4 +1,4 @@
-"""Micro-batches: every row once, one prompt together, no padding beyond the limit."""
+"""Micro-batches: every row once, one prompt together, never more tokens than the limit."""
 from __future__ import annotations
 
 import pytest
@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 torch = pytest.importorskip("torch")
 
 from training.verl_plugin.grouping import group_rows, rows_with_signal  # noqa: E402
+from training.verl_plugin.packing import pack  # noqa: E402
 
 LIMIT = 60
 row_lists = st.lists(st.tuples(st.integers(0, 3), st.integers(1, 40)), min_size=1, max_size=20)
@@ -25,15 +26,14 @@ def test_each_row_once_and_within_the_limit(rows, prompt_length):
     batches = group_rows(sequences, prompts, list(range(len(rows))), LIMIT)
     assert sorted(i for b in batches for i in b) == list(range(len(rows)))
     for batch in batches:
-        width = max(len(sequences[i]) for i in batch)
-        kinds = {rows[i][0] for i in batch}
-        shared = prompt_length if len(kinds) == 1 and len(batch) > 1 else 0
-        assert len(batch) == 1 or shared + len(batch) * (width - shared) <= LIMIT
+        tokens = pack([sequences[i] for i in batch], [prompts[i] for i in batch]).input_ids.shape[1]
+        assert len(batch) == 1 or tokens <= LIMIT
 
 
 def test_rows_of_one_prompt_stay_together():
     sequences, prompts = build([(0, 3), (1, 3), (0, 4), (1, 4)], 2)
-    assert sorted(map(sorted, group_rows(sequences, prompts, [0, 1, 2, 3], 1000))) == [[0, 2], [1, 3]]
+    assert sorted(map(sorted, group_rows(sequences, prompts, [0, 1, 2, 3], 9))) == [[0, 2], [1, 3]]
+    assert [sorted(b) for b in group_rows(sequences, prompts, [0, 1, 2, 3], 18)] == [[0, 1, 2, 3]]
 
 
 class Columns(dict):

@@ -20,6 +20,9 @@ STANDS_ON = {
     "verl/workers/engine/fsdp/transformer_impl.py": "offload_policy = CPUOffloadPolicy(pin_memory=True)",
     "verl/trainer/ppo/v1/trainer_base.py": 'self.trainer_mode != "sync"',
     "vllm/model_executor/layers/utils.py": "layer.weight = torch.nn.Parameter(torch.empty(0), requires_grad=False)",
+    "vllm/v1/sample/ops/topk_topp_sampler.py": "q[i].exponential_(generator=generator)",
+    "vllm/platforms/interface.py": 'return IrOpPriorityConfig.with_default(["native"])',
+    "vllm/kernels/vllm_c.py": '"vllm_c", supports_args=rms_no_var_size, supported=GPGPU_DEVICE',
 }
 """File of an installed package → text that a patch or an override relies on."""
 
@@ -74,3 +77,37 @@ def test_without_the_platform_variable_nothing_is_patched():
     command = [sys.executable, "-c", code]
     done = subprocess.run(command, env=environ, capture_output=True, text=True, timeout=240, check=False)
     assert done.stdout.strip().endswith("plain"), done.stderr[-2000:]
+
+
+VLLM_PROBE = """
+import torch
+from training.verl_plugin.patches import apply_vllm
+apply_vllm()
+from vllm import ir
+from vllm.config.kernel import IrOpPriorityConfig
+from vllm.platforms import current_platform
+from vllm.v1.sample.ops import topk_topp_sampler
+first = current_platform.get_default_ir_op_priority(None)
+first.set_default()
+x, w = torch.randn(5, 64, dtype=torch.bfloat16), torch.rand(64, dtype=torch.bfloat16)
+plain = ir.ops.rms_norm.impls["native"].impl_fn(x, w, 1e-5)
+assert torch.allclose(ir.ops.rms_norm(x, w, 1e-5).float(), plain.float(), atol=0.03)
+residual = torch.randn_like(x)
+want = ir.ops.fused_add_rms_norm.impls["native"].impl_fn(x, residual, w, 1e-5)
+got = ir.ops.fused_add_rms_norm.impls[first.rms_norm[0]].impl_fn(x.clone(), residual.clone(), w, 1e-5)
+assert all(torch.allclose(g.float(), p.float(), atol=0.05) for g, p in zip(got, want))
+sampler = topk_topp_sampler.TopKTopPSampler()
+logits = torch.tensor([[0.0, 9.0, -9.0]]).repeat(4, 1)
+token, _ = sampler(logits, {0: torch.Generator().manual_seed(1)}, None, None)
+print(first.rms_norm[0], token.tolist(), sampler.forward.__module__)
+"""
+
+
+@pytest.mark.slow
+def test_vllm_on_cpu_samples_and_norms_by_ours():
+    environ = {**os.environ, "VLLM_PLUGINS": "", "VLLM_LOGGING_LEVEL": "ERROR", "VLLM_CPU_OMP_THREADS_BIND": "nobind"}
+    done = subprocess.run(
+        [sys.executable, "-c", VLLM_PROBE], env=environ, capture_output=True, text=True, timeout=240, check=False
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+    assert done.stdout.strip().endswith("tool_rl [1, 1, 1, 1] training.verl_plugin.patches"), done.stdout

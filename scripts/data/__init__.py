@@ -1,0 +1,1 @@
+"""Makers of the data files that lie in the tree."""
