@@ -1,10 +1,7 @@
-"""Making a recorded world: from the simulator, or from the responses stored in records.
-
-A record is the reference's: `steps[].execution_result = {function, arguments, execution_result, success}`.
-"""
+"""Making a recorded world: from the simulator, or from what others have recorded (`sources`)."""
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, cast
 
@@ -12,8 +9,10 @@ from environment.booking.schemas import load_schemas
 from environment.booking.seed_world import SeedWorld, WorldSize
 from environment.cache.plan import planned_calls
 from environment.cache.report import BuildReport
+from environment.cache.sources import Row, Unusable, record_rows
 from environment.cache.writer import CacheWriter
 from environment.core.calls import JsonValue, ResultStatus
+from environment.core.errors import nearest_name
 from environment.core.schema import ToolSchema
 
 
@@ -37,32 +36,41 @@ def import_records(
     schemas: Mapping[str, ToolSchema] | None = None,
     provenance: str = "records",
 ) -> BuildReport:
-    """Make the responses stored in records the world at `path_out`.
+    """Make the responses stored in training records the world at `path_out`; see `import_rows`."""
+    rows = (
+        row
+        for number, record in enumerate(records)
+        for row in record_rows(record, f"{provenance} {record.get('id') or record.get('workflow_id') or ''} #{number}")
+    )
+    return import_rows(path_out, rows, schemas)
 
-    Steps without a response or of an unknown tool are left out and counted in `skipped`. Where two records store
-    different responses to one call, the first stays and the report names the call.
+
+def import_rows(
+    path_out: Path, rows: Iterable[Row], schemas: Mapping[str, ToolSchema] | None = None, *, extend: bool = False
+) -> BuildReport:
+    """Make recorded calls the world at `path_out`.
+
+    Rows that can't be used, and calls of unknown tools, are left out; the report counts them by reason and names the
+    first of each. Where two rows hold different answers to one call, the first stays and the report names both.
+
+    Args:
+        extend: keep what the file holds already, instead of starting a new one.
+
+    Raises:
+        DataError: a source broke off; the world is not written.
+        WorldError: nothing to write, or the file can't be written.
     """
     known = schemas or load_schemas()
-    with CacheWriter(path_out, known) as writer:
-        for number, record in enumerate(records):
-            for tool, arguments, response in _responses(record):
-                if tool not in known:
-                    writer.skip(f"unknown tool {tool}")
-                elif response in ("", None):
-                    writer.skip("no response stored")
-                else:
-                    source = f"{provenance} {record.get('id') or record.get('workflow_id') or ''} #{number}"
-                    writer.add(tool, arguments, _status(response), response, source)
+    with CacheWriter(path_out, known, extend=extend) as writer:
+        for row in rows:
+            if isinstance(row, Unusable):
+                writer.skip(row.reason, row.place)
+            elif row.tool not in known:
+                near = nearest_name(row.tool, known)
+                writer.skip(f"unknown tool {row.tool}" + (f", nearest {near}" if near else ""), row.source)
+            else:
+                writer.add(row.tool, row.arguments, _status(row.response), row.response, row.source)
     return writer.report
-
-
-def _responses(record: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, JsonValue], JsonValue]]:
-    for step in cast("Iterable[dict[str, Any]]", record.get("steps") or ()):
-        result = step.get("execution_result")
-        if isinstance(result, dict):
-            held = cast("dict[str, Any]", result)
-            call = held if "function" in held else cast("dict[str, Any]", step.get("ground_truth") or {})
-            yield str(call.get("function")), dict(call.get("arguments") or {}), held.get("execution_result")
 
 
 def _status(response: JsonValue) -> ResultStatus:

@@ -34,3 +34,5 @@ class BuildReport:
     skipped: dict[str, int] = field(default_factory=dict[str, int])
     """Reason → number of records left out."""
     seconds: float = 0.0
+    examples: dict[str, str] = field(default_factory=dict[str, str])
+    """Reason → the first place where something was left out for it."""

@@ -12,6 +12,7 @@ import threading
 import zlib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import NamedTuple
 
 from environment.booking.schemas import load_schemas
 from environment.cache.layout import APPLICATION_ID, FORMAT, content_hash, decode, row_digest
@@ -23,7 +24,19 @@ from environment.core.schema import ToolSchema
 
 _PAGE = 500
 _SELECT = "SELECT key, status, arguments, value, digest FROM entries"
-_REBUILD = "build it with environment.cache.build.build_seed_cache, or give the path of another world"
+_REBUILD = "build it again (tool-rl world build, or import), or give the path of another world"
+
+
+class Recording(NamedTuple):
+    """One row."""
+
+    key: str
+    """Canonical arguments as JSON text."""
+    arguments: str
+    """Arguments as recorded, as JSON text."""
+    status: ResultStatus
+    text: bytes
+    """The value as JSON text."""
 
 
 class CachedWorld:
@@ -47,11 +60,21 @@ class CachedWorld:
 
     def entries(self, tool: str) -> Iterator[tuple[dict[str, JsonValue], JsonValue]]:
         """Yield (arguments as recorded, value) of every answer with status ok of a tool, in the order of their keys."""
+        for recording in self.recordings(tool):
+            if recording.status is ResultStatus.OK:
+                yield json.loads(recording.arguments), decode(recording.text)
+
+    def recordings(self, tool: str) -> Iterator[Recording]:
+        """Yield everything recorded of a tool, in the order of the keys."""
         for row in self._pages(tool):
             key, status, given, *_ = row
-            text = self._vouched(tool, row)
-            if status == ResultStatus.OK:
-                yield json.loads(given or key), decode(text)
+            yield Recording(key, given or key, ResultStatus(status), self._vouched(tool, row))
+
+    def find(self, tool: str, key: str) -> Recording | None:
+        """Return what is recorded under a canonical key."""
+        for row in self._rows(f"{_SELECT} WHERE tool = ? AND key = ?", (tool, key)):
+            return Recording(key, row[2] or key, ResultStatus(row[1]), self._vouched(tool, row))
+        return None
 
     def tools(self) -> dict[str, int]:
         """Return tool → number of recorded answers."""
@@ -60,13 +83,30 @@ class CachedWorld:
 
     def verify(self) -> None:
         """Read every row and compare all digests; WorldError names the first that is off."""
+        for error in self.damage():
+            raise error
+
+    def damage(self) -> Iterator[WorldError]:
+        """Yield an error for every row that is off, and one if rows are missing or were put in; none: all is well."""
         digests: list[bytes] = []
-        for tool in self.tools():
-            for row in self._pages(tool):
-                self._vouched(tool, row)
-                digests.append(row[-1])
+        try:
+            for tool in self.tools():
+                for row in self._pages(tool):
+                    digests.append(row[-1])
+                    try:
+                        self._vouched(tool, row)
+                    except WorldError as error:
+                        yield error
+        except WorldError as error:  # SQLite itself can't read on
+            yield error
+            return
         if len(digests) != self.entry_count or content_hash(digests) != self.content_hash:
-            raise WorldError("content differs from its hash", where=str(self.path), fix=_REBUILD)
+            yield WorldError("content differs from its hash", where=str(self.path), fix=_REBUILD)
+
+    def sources(self) -> dict[str, int]:
+        """Return where entries came from → how many."""
+        query = "SELECT text, count(*) FROM entries JOIN provenance ON id = provenance GROUP BY text ORDER BY text"
+        return {text: count for text, count in self._rows(query, ())}
 
     def close(self) -> None:
         """Close the file; a later call opens it again."""
@@ -82,11 +122,8 @@ class CachedWorld:
         return (CachedWorld, (self.path, self.schemas))
 
     def _look_up(self, schema: ToolSchema, arguments: dict[str, JsonValue]) -> WorldAnswer | None:
-        key = json_key(arguments)
-        for row in self._rows(f"{_SELECT} WHERE tool = ? AND key = ?", (schema.name, key)):
-            text = self._vouched(schema.name, row)
-            return WorldAnswer(ResultStatus(row[1]), decode(text))
-        return None
+        found = self.find(schema.name, json_key(arguments))
+        return None if found is None else WorldAnswer(found.status, decode(found.text))
 
     def _vouched(self, tool: str, row: tuple[JsonValue, ...]) -> bytes:
         """Return a row's value as JSON text once its digest agrees."""

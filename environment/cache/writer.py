@@ -36,6 +36,7 @@ class CacheWriter:
         self._duplicates = 0
         self._conflicts: list[Conflict] = []
         self._skipped: dict[str, int] = {}
+        self._examples: dict[str, str] = {}
         self._report: BuildReport | None = None
 
     def __enter__(self) -> CacheWriter:
@@ -101,9 +102,11 @@ class CacheWriter:
             self._note_repeat(tool, key, decode(text), arguments, provenance)
         return bool(added)
 
-    def skip(self, reason: str) -> None:
-        """Count a record that was left out."""
+    def skip(self, reason: str, source: str | None = None) -> None:
+        """Count something that was left out; the first place of each reason is kept."""
         self._skipped[reason] = self._skipped.get(reason, 0) + 1
+        if source is not None:
+            self._examples.setdefault(reason, source)
 
     def _source(self, text: str) -> int:
         if text not in self._sources:
@@ -133,8 +136,9 @@ class CacheWriter:
         self._db.execute("COMMIT")
         seconds = time.monotonic() - self._started
         self._report = BuildReport(
-            self.path, entries, by_tool, whole, self._duplicates, tuple(self._conflicts), self._skipped, seconds
-        )
+            self.path, entries, by_tool, whole, self._duplicates, tuple(self._conflicts), self._skipped, seconds,
+            self._examples,
+        )  # fmt: skip
 
 
 def _sync(path: Path) -> None:

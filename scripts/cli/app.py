@@ -14,6 +14,7 @@ from typing import Annotated
 import typer
 
 from environment.core.errors import ToolRlError
+from scripts.cli.world import STAGE, world_app
 
 Overrides = Annotated[list[str] | None, typer.Argument(metavar="[KEY=VALUE]...", help="Settings, as for Hydra.")]
 Profile = Annotated[str | None, typer.Option(help="cpu_tiny, cpu_smol, cpu_smol_long, gpu, gpu_8x or multinode.")]
@@ -61,7 +62,10 @@ def plan(overrides: Overrides = None, profile: Profile = None) -> None:
     plan_command(overrides or [], profile=profile)
 
 
-@app.command()
+app.add_typer(world_app, name="world")
+
+
+@world_app.command(STAGE, hidden=True)
 def world(overrides: Overrides = None, profile: Profile = None, run_dir: RunDir = None, worker: Worker = False) -> None:
     """Build the world's cache, or import it from your rows' stored responses.
 

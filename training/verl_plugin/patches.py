@@ -152,7 +152,9 @@ def _compiled_norms(module: ModuleType) -> None:
 
         from training.verl_plugin import cpu_kernels
 
-        return IrOpPriorityConfig.with_default([cpu_kernels.PROVIDER, "native"]) if cpu_kernels.offer() else plain(config)
+        if not cpu_kernels.offer():
+            return plain(config)
+        return IrOpPriorityConfig.with_default([cpu_kernels.PROVIDER, "native"])
 
     def import_ir_kernels(_platform: Any) -> None:
         from training.verl_plugin import cpu_kernels

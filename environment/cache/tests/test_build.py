@@ -63,7 +63,8 @@ def test_stored_responses_become_a_world(tmp_path: Path) -> None:
     ]
     report = import_records(tmp_path / "w", records, provenance="mine")
     assert report.by_tool == {"Get_Hotel_Details": 1, "Search_Hotel_Destination": 1}
-    assert report.skipped == {"unknown tool Odd": 1, "no response stored": 1}
+    assert report.skipped == {"unknown tool Odd": 1, "no response stored": 3}
+    assert report.examples["no response stored"] == "mine  #3 step 0"
     assert [(c.kept, c.refused) for c in report.conflicts] == [("mine b #1", "mine  #2")]
     world = CachedWorld.open(tmp_path / "w")
     assert world.call("Search_Hotel_Destination", {"query": "oslo"}).value == {"data": [1]}

@@ -53,4 +53,5 @@ def test_a_row_with_a_seed_draws_the_same_whoever_is_beside_it():
 
     alone = uniform_numbers(1, {0: seeded()})[0]
     assert uniform_numbers(5, {3: seeded()})[3] == alone
-    assert ((numbers := uniform_numbers(1000, {})) >= 0).all() and (numbers < 1).all() and numbers.unique().numel() > 990
+    numbers = uniform_numbers(1000, {})
+    assert (numbers >= 0).all() and (numbers < 1).all() and numbers.unique().numel() > 990

@@ -1,0 +1,87 @@
+"""Looking at recorded worlds as a whole: counts and sizes, differences of two, and the way back to JSON."""
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from environment.cache.store import CachedWorld, Recording
+
+
+@dataclass(frozen=True)
+class Difference:
+    """One call on which two worlds differ."""
+
+    tool: str
+    key: str
+    """Canonical arguments as JSON text."""
+    kind: str
+    """`only first`, `only second`, or `another answer`."""
+
+
+def statistics(world: CachedWorld) -> dict[str, Any]:
+    """Return a plain JSON object: entries, answers by tool and status, characters of the answers, sources, file size."""
+    tools: dict[str, dict[str, Any]] = {}
+    for tool in world.tools():
+        sizes: list[int] = []
+        statuses: dict[str, int] = {}
+        for recording in world.recordings(tool):
+            sizes.append(len(recording.text))
+            statuses[recording.status.value] = statuses.get(recording.status.value, 0) + 1
+        sizes.sort()
+        spread = {"median": sizes[len(sizes) // 2], "p90": sizes[len(sizes) * 9 // 10], "largest": sizes[-1]}
+        tools[tool] = {"entries": len(sizes), **statuses, "answer_bytes": spread}
+    return {
+        "path": str(world.path),
+        "content_hash": world.content_hash,
+        "entries": world.entry_count,
+        "file_bytes": world.path.stat().st_size,
+        "tools": tools,
+        "tools_without_entries": [name for name in world.schemas if name not in tools],
+        "sources": world.sources(),
+    }
+
+
+def differences(first: CachedWorld, second: CachedWorld) -> Iterator[Difference]:
+    """Yield where two worlds differ, tool by tool in the order of the keys, in memory that does not grow."""
+    for tool in sorted({*first.tools(), *second.tools()}):
+        yield from _merged(tool, first.recordings(tool), second.recordings(tool))
+
+
+def _merged(tool: str, first: Iterator[Recording], second: Iterator[Recording]) -> Iterator[Difference]:
+    left, right = next(first, None), next(second, None)
+    while left is not None or right is not None:
+        if right is None or (left is not None and left.key < right.key):
+            assert left is not None
+            yield Difference(tool, left.key, "only first")
+            left = next(first, None)
+        elif left is None or right.key < left.key:
+            yield Difference(tool, right.key, "only second")
+            right = next(second, None)
+        else:
+            if (left.status, left.text) != (right.status, right.text):
+                yield Difference(tool, left.key, "another answer")
+            left, right = next(first, None), next(second, None)
+
+
+def export_json(world: CachedWorld, path: Path) -> int:
+    """Write a world as `{tool: [{arguments, response}, …]}`, the reference's layout; return how many calls.
+
+    Such a file can be imported again to the same answers; it has no place for digests or sources.
+    """
+    count = 0
+    half = path.with_name(f".{path.name}.part")
+    with half.open("w", encoding="utf-8") as file:
+        for number, tool in enumerate(world.tools()):
+            file.write(",\n" if number else "{\n")
+            file.write(f"{json.dumps(tool)}: [")
+            for position, recording in enumerate(world.recordings(tool)):
+                file.write(",\n " if position else "\n ")
+                file.write(f'{{"arguments": {recording.arguments}, "response": {recording.text.decode()}}}')
+                count += 1
+            file.write("\n]")
+        file.write("\n}\n")
+    half.replace(path)
+    return count

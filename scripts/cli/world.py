@@ -1,0 +1,170 @@
+"""`tool-rl world …`: make, look after and compare recorded worlds, apart from any run.
+
+Without one of these verbs `tool-rl world` is a stage of a run, like the other stages.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated, Any
+
+import click
+import typer
+from typer.core import TyperGroup
+
+STAGE = "stage"
+World = Annotated[Path, typer.Argument(help="A recorded world (.db).")]
+Schemas = Annotated[Path | None, typer.Option("--tool-schema-path", help="Tool schemas; the BookingAPI by default.")]
+
+
+class _StageByDefault(TyperGroup):
+    """A group that takes anything but one of its verbs for the arguments of the stage."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        if not args or (args[0] not in self.commands and args[0] != "--help"):
+            args = [STAGE, *args]
+        return super().parse_args(ctx, args)
+
+
+world_app = typer.Typer(
+    cls=_StageByDefault,
+    help="Build the world's cache for a run, or make and look after recorded worlds.\n\n"
+    "Example: tool-rl world --profile cpu_tiny\n\nExample: tool-rl world stats runs/world.db",
+    add_completion=False,
+    rich_markup_mode=None,
+)
+
+
+@world_app.command()
+def build(
+    out: Annotated[Path, typer.Argument(help="The file to write.")],
+    seed: Annotated[int, typer.Option(help="Of the simulated world.")] = 0,
+    cities: Annotated[int | None, typer.Option(help="How many cities it has.")] = None,
+    hotels: Annotated[int | None, typer.Option(help="A city.")] = None,
+    destinations: Annotated[int | None, typer.Option(help="Flight destinations recorded for a city.")] = None,
+    dates: Annotated[int | None, typer.Option(help="Dates recorded.")] = None,
+) -> None:
+    """Record the simulated travel site.
+
+    Example: tool-rl world build world.db --seed 7 --cities 60
+    """
+    from environment.booking.seed_world import WorldSize
+    from environment.cache.build import build_seed_cache
+
+    given = {"cities": cities, "hotels": hotels, "destinations": destinations, "dates": dates}
+    size = WorldSize(**{name: number for name, number in given.items() if number is not None})
+    _say_report(build_seed_cache(out, seed, size))
+
+
+@world_app.command("import")
+def import_(
+    out: Annotated[Path, typer.Argument(help="The world to write.")],
+    sources: Annotated[list[Path], typer.Argument(help="Reference caches (.json), ComplexFuncBench or records (.jsonl).")],
+    extend: Annotated[bool, typer.Option("--extend", help="Keep what the world holds already.")] = False,
+    tool_schema_path: Schemas = None,
+) -> None:
+    """Make what others have recorded a world; nothing is written unless every file is read to its end.
+
+    Example: tool-rl world import world.db booking_api_cache.json ComplexFuncBench.jsonl
+    """
+    from environment.booking.schemas import load_schemas
+    from environment.cache.build import import_rows
+    from environment.cache.sources import read_source
+    from environment.core.errors import DataError
+
+    missing = [str(path) for path in sources if not path.is_file()]
+    if missing:
+        raise DataError("no such file", where="world import", got=", ".join(missing))
+    if out.exists() and not extend:
+        raise DataError("the world exists", where=str(out), fix="name another file, or add to this one with --extend")
+    rows = (row for path in sources for row in read_source(path))
+    _say_report(import_rows(out, rows, load_schemas(tool_schema_path), extend=extend))
+
+
+@world_app.command()
+def stats(world: World, tool_schema_path: Schemas = None) -> None:
+    """Print counts and sizes as JSON.
+
+    Example: tool-rl world stats runs/cpu_tiny-seed1/data/world.db
+    """
+    from environment.cache.survey import statistics
+
+    with _open(world, tool_schema_path) as opened:
+        typer.echo(json.dumps(statistics(opened), indent=1, ensure_ascii=False))
+
+
+@world_app.command()
+def verify(world: World, tool_schema_path: Schemas = None) -> None:
+    """Read every row and compare its digest; name every row that is off, and end with status 1 if one is.
+
+    Example: tool-rl world verify runs/cpu_tiny-seed1/data/world.db
+    """
+    with _open(world, tool_schema_path) as opened:
+        found = 0
+        for error in opened.damage():
+            found += 1
+            typer.echo(str(error), err=True)
+        if found:
+            raise typer.Exit(1)
+        typer.echo(f"{opened.entry_count} entries, all as recorded; content hash {opened.content_hash}")
+
+
+@world_app.command()
+def diff(
+    first: World,
+    second: Annotated[Path, typer.Argument(help="Another one.")],
+    limit: Annotated[int, typer.Option(help="Differences printed.")] = 20,
+    tool_schema_path: Schemas = None,
+) -> None:
+    """Compare two worlds call by call; end with status 1 if they differ.
+
+    Example: tool-rl world diff old.db new.db
+    """
+    from environment.cache.survey import differences
+
+    counts: dict[str, int] = {}
+    with _open(first, tool_schema_path) as left, _open(second, tool_schema_path) as right:
+        for found in differences(left, right):
+            counts[found.kind] = counts.get(found.kind, 0) + 1
+            if sum(counts.values()) <= limit:
+                typer.echo(f"{found.kind:<14} {found.tool} {found.key}")
+    typer.echo(", ".join(f"{count} {kind}" for kind, count in counts.items()) or "the same calls with the same answers")
+    if counts:
+        raise typer.Exit(1)
+
+
+@world_app.command()
+def export(
+    world: World,
+    out: Annotated[Path, typer.Argument(help="The JSON file to write.")],
+    tool_schema_path: Schemas = None,
+) -> None:
+    """Write a world as the reference's JSON: {tool: [{arguments, response}]}.
+
+    Example: tool-rl world export world.db booking_api_cache.json
+    """
+    from environment.cache.survey import export_json
+
+    with _open(world, tool_schema_path) as opened:
+        typer.echo(f"{export_json(opened, out)} calls written to {out}")
+
+
+def _open(path: Path, schemas: Path | None) -> Any:
+    from environment.booking.schemas import load_schemas
+    from environment.cache.store import CachedWorld
+
+    return CachedWorld.open(path, load_schemas(schemas))
+
+
+def _say_report(report: Any) -> None:
+    typer.echo(f"{report.entries} entries of {len(report.by_tool)} tools in {report.path} ({report.seconds:.1f} s)")
+    typer.echo(f"content hash {report.content_hash}")
+    if report.duplicates:
+        typer.echo(f"{report.duplicates} answers were recorded already")
+    for reason, count in sorted(report.skipped.items()):
+        typer.echo(f"left out {count}: {reason} (first: {report.examples.get(reason, '?')})")
+    for conflict in report.conflicts[:10]:
+        typer.echo(f"two answers: {conflict.tool} {json.dumps(conflict.arguments)}: kept {conflict.kept}, not {conflict.refused}")
+    if len(report.conflicts) > 10:
+        typer.echo(f"… and {len(report.conflicts) - 10} more calls with two answers; the first always stays")
