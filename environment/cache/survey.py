@@ -22,7 +22,7 @@ class Difference:
 
 
 def statistics(world: CachedWorld) -> dict[str, Any]:
-    """Return a plain JSON object: entries, answers by tool and status, characters of the answers, sources, file size."""
+    """Return a plain JSON object: entries by tool and status, sizes of the answers and the file in bytes, sources."""
     tools: dict[str, dict[str, Any]] = {}
     for tool in world.tools():
         sizes: list[int] = []

@@ -60,7 +60,7 @@ def build(
 @world_app.command("import")
 def import_(
     out: Annotated[Path, typer.Argument(help="The world to write.")],
-    sources: Annotated[list[Path], typer.Argument(help="Reference caches (.json), ComplexFuncBench or records (.jsonl).")],
+    sources: Annotated[list[Path], typer.Argument(help="Caches (.json), ComplexFuncBench or records (.jsonl).")],
     extend: Annotated[bool, typer.Option("--extend", help="Keep what the world holds already.")] = False,
     tool_schema_path: Schemas = None,
 ) -> None:
@@ -165,6 +165,7 @@ def _say_report(report: Any) -> None:
     for reason, count in sorted(report.skipped.items()):
         typer.echo(f"left out {count}: {reason} (first: {report.examples.get(reason, '?')})")
     for conflict in report.conflicts[:10]:
-        typer.echo(f"two answers: {conflict.tool} {json.dumps(conflict.arguments)}: kept {conflict.kept}, not {conflict.refused}")
+        call = f"{conflict.tool} {json.dumps(conflict.arguments)}"
+        typer.echo(f"two answers: {call}: kept {conflict.kept}, not {conflict.refused}")
     if len(report.conflicts) > 10:
         typer.echo(f"… and {len(report.conflicts) - 10} more calls with two answers; the first always stays")
