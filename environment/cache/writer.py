@@ -28,9 +28,17 @@ RECORDABLE = (ResultStatus.OK, ResultStatus.UPSTREAM_ERROR)
 class CacheWriter:
     """Context manager that writes the world at `path`; `extend` keeps what is there already."""
 
-    def __init__(self, path: Path, schemas: Mapping[str, ToolSchema], *, extend: bool = False) -> None:
+    def __init__(
+        self, path: Path, schemas: Mapping[str, ToolSchema], *, extend: bool = False, start_from: Path | None = None
+    ) -> None:
+        """Prepare to write.
+
+        Args:
+            extend: begin with what `path` holds, if it is there.
+            start_from: begin with what another world holds.
+        """
         self.path, self.schemas = Path(path), schemas
-        self._extend = extend
+        self._origin = start_from or (self.path if extend and self.path.exists() else None)
         self._partial = self.path.with_name(f".{self.path.name}.{os.getpid()}.partial")
         self._sources: dict[str, int] = {}
         self._duplicates = 0
@@ -43,13 +51,12 @@ class CacheWriter:
         self._started = time.monotonic()
         self.path.parent.mkdir(parents=True, exist_ok=True)
         self._partial.unlink(missing_ok=True)
-        existing = self._extend and self.path.exists()
-        if existing:
-            shutil.copyfile(self.path, self._partial)
+        if self._origin is not None:
+            shutil.copyfile(self._origin, self._partial)
         self._db = sqlite3.connect(self._partial, isolation_level=None)
         self._db.execute("PRAGMA journal_mode = OFF")
         self._db.execute("PRAGMA synchronous = OFF")
-        if existing:
+        if self._origin is not None:
             self._sources = {text: i for i, text in self._db.execute("SELECT id, text FROM provenance")}
         else:
             stamp = f"PRAGMA application_id = {APPLICATION_ID}; PRAGMA user_version = {FORMAT};"

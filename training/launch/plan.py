@@ -10,6 +10,7 @@ from training.launch.detect import free_disk
 from training.launch.paths import RunPaths
 from training.launch.resolve import Launch
 from training.launch.rundir import compare, read_config
+from training.launch.settings import ToolRl
 from training.launch.stages import left_out, plan_stages
 from training.launch.stamps import Stamps, State, stage_states
 
@@ -102,6 +103,15 @@ def _roles(launch: Launch) -> tuple[tuple[str, str], ...]:
     return tuple(rows)
 
 
+def _passes(trajectories: int, micro: int, rollouts: int, settings: ToolRl) -> str:
+    """Say how many trajectories a rank takes through an update, and how."""
+    if settings.device != "cpu":
+        return f"{trajectories} trajectories an update, {micro} at once: {-(-trajectories // micro)} passes"
+    keep = settings.actor.keep_per_group
+    kept = f"the {keep} widest of each {rollouts} of " if keep else ""
+    return f"{kept}{trajectories} trajectories an update, laid end to end"
+
+
 def _batches(launch: Launch) -> tuple[tuple[str, str], ...]:
     data, actor, trainer = launch.config.data, launch.config.actor_rollout_ref.actor, launch.config.trainer
     rollouts = launch.config.actor_rollout_ref.rollout.n
@@ -113,7 +123,7 @@ def _batches(launch: Launch) -> tuple[tuple[str, str], ...]:
     rows = [
         ("a step", f"{data.train_batch_size} prompts x {rollouts} rollouts = {total} trajectories"),
         ("updates a step", f"{total // mini * actor.ppo_epochs} of {mini} trajectories"),
-        ("a rank", f"{mini // ranks} trajectories an update, {micro} at once: {-(-mini // ranks // micro)} passes"),
+        ("a rank", _passes(mini // ranks, micro, rollouts, launch.settings)),
         ("in all", f"{steps} steps, {steps * total} trajectories, {steps * data.train_batch_size} prompts drawn"),
         ("optimiser", f"learning rate {actor.optim.lr:g}, KL {kl}, {launch.config.algorithm.adv_estimator}"),
         ("checkpoints", f"every {trainer.save_freq} steps, {trainer.max_actor_ckpt_to_keep or 'all'} kept"),
