@@ -77,6 +77,11 @@ class Session:
         return self.stop is not None
 
     @property
+    def results(self) -> tuple[ToolResult, ...]:
+        """The results so far, one a call."""
+        return tuple(self._results)
+
+    @property
     def tokens_left(self) -> int:
         """Tokens of the budget that turns and observations have not used."""
         return max(self.limits.max_tokens - self._tokens, 0)

@@ -14,6 +14,7 @@ from typing import Annotated
 import typer
 
 from environment.core.errors import ToolRlError
+from scripts.cli.serve import serve
 from scripts.cli.world import STAGE, world_app
 
 Overrides = Annotated[list[str] | None, typer.Argument(metavar="[KEY=VALUE]...", help="Settings, as for Hydra.")]
@@ -63,6 +64,7 @@ def plan(overrides: Overrides = None, profile: Profile = None) -> None:
 
 
 app.add_typer(world_app, name="world")
+app.command()(serve)
 
 
 @world_app.command(STAGE, hidden=True)

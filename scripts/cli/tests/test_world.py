@@ -3,7 +3,11 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import sqlite3
+import subprocess
+import sys
+import urllib.request
 from pathlib import Path
 from typing import Any
 
@@ -110,3 +114,25 @@ def test_the_reference_records_come_back_out_as_a_cache_and_in_again(tmp_path: P
     world("export", first, tmp_path / "cache.json")
     world("import", second, tmp_path / "cache.json")
     assert world("diff", first, second).exit_code == 0
+
+
+def test_serve_answers_until_it_is_told_to_stop(small: Path) -> None:
+    command = [sys.executable, "-m", "scripts.cli", "serve", str(small), "--port", "0"]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    try:
+        assert process.stdout is not None
+        line = process.stdout.readline()
+        url = line.split(" at ")[1].split()[0]
+        with urllib.request.urlopen(f"{url}/health", timeout=10) as health:
+            assert json.load(health)["status"] == "ok"
+        process.send_signal(signal.SIGINT)
+        assert process.stdout.readline() == "ended; no request was cut off\n"
+        assert process.wait(15) == 0
+    finally:
+        process.kill()
+
+
+def test_serve_refuses_to_listen_for_others_without_a_token(small: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("TOOL_RL_SERVE_TOKEN", raising=False)
+    result = CliRunner().invoke(app, ["serve", str(small), "--host", "0.0.0.0"])
+    assert isinstance(result.exception, ToolRlError) and "TOOL_RL_SERVE_TOKEN" in str(result.exception)

@@ -1,0 +1,1 @@
+"""The world over HTTP, for rollouts that do not run beside it."""

@@ -1,0 +1,107 @@
+"""Run the server: on loopback without a token, elsewhere only with one; SIGTERM lets open requests end."""
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import signal
+from collections.abc import Iterator
+from dataclasses import dataclass
+from ipaddress import ip_address
+from typing import Any
+
+import uvicorn
+
+from environment.core.errors import ConfigError
+from environment.server.app import build_app
+from environment.server.pool import SessionPool
+
+TOKEN_VARIABLE = "TOOL_RL_SERVE_TOKEN"
+"""Environment variable with the token clients must send; a command line would show it to everyone on the machine."""
+
+
+@dataclass(frozen=True)
+class ServerSettings:
+    """Where and how to listen."""
+
+    host: str = "127.0.0.1"
+    port: int = 8400
+    """0 takes any free one."""
+    drain_s: float = 10.0
+    """How long a stop waits for requests under way."""
+    log_level: str = "warning"
+
+    @property
+    def on_loopback(self) -> bool:
+        """Tell whether only this machine can connect."""
+        if self.host == "localhost":
+            return True
+        with contextlib.suppress(ValueError):
+            return ip_address(self.host).is_loopback
+        return False
+
+
+def check(settings: ServerSettings, token: str | None) -> None:
+    """Raise ConfigError where anyone could connect without a token."""
+    if not settings.on_loopback and not token:
+        raise ConfigError(
+            "a server that others can reach needs a token",
+            where="serve --host",
+            got=settings.host,
+            fix=f"set {TOKEN_VARIABLE}, or listen on 127.0.0.1",
+        )
+
+
+def serve(pool: SessionPool, settings: ServerSettings, ready: Any = None) -> None:
+    """Serve until SIGINT or SIGTERM.
+
+    Args:
+        ready: called with (host, port) once requests are answered.
+    """
+    token = os.environ.get(TOKEN_VARIABLE) or None
+    check(settings, token)
+    config = uvicorn.Config(
+        build_app(pool, token), host=settings.host, port=settings.port, log_level=settings.log_level,
+        access_log=False, timeout_graceful_shutdown=int(settings.drain_s), backlog=4096,
+    )  # fmt: skip
+    asyncio.run(_run(_Server(config, pool), pool, ready))
+
+
+class _Server(uvicorn.Server):
+    """Takes no new sessions once it is told to stop."""
+
+    def __init__(self, config: uvicorn.Config, pool: SessionPool) -> None:
+        super().__init__(config)
+        self._pool = pool
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Stop on SIGINT and SIGTERM; do not raise them again afterwards, for this is an orderly end."""
+        loop = asyncio.get_running_loop()
+        for sign in (signal.SIGINT, signal.SIGTERM):
+            loop.add_signal_handler(sign, self._stop)
+        yield
+
+    def _stop(self) -> None:
+        self._pool.draining = True
+        self.should_exit = True
+
+
+async def _run(server: _Server, pool: SessionPool, ready: Any) -> None:
+    serving = asyncio.create_task(server.serve())
+    while not server.started and not serving.done():
+        await asyncio.sleep(0.01)
+    if server.started and ready is not None:
+        ready(*server.servers[0].sockets[0].getsockname()[:2])
+    reaping = asyncio.create_task(_reap(pool))
+    try:
+        await serving
+    finally:
+        reaping.cancel()
+
+
+async def _reap(pool: SessionPool) -> None:
+    """Forget abandoned sessions also when no request comes."""
+    while True:
+        await asyncio.sleep(min(pool.ttl_s / 4, 30.0))
+        pool.reap()

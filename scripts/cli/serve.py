@@ -1,0 +1,39 @@
+"""`tool-rl serve`: a recorded world over HTTP."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def serve(
+    world: Annotated[Path, typer.Argument(help="A recorded world (.db).")],
+    host: Annotated[str, typer.Option(help="Address to listen on; others than loopback need a token.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(help="0 takes any free one.")] = 8400,
+    capacity: Annotated[int, typer.Option(help="Sessions at once; more are told to come back (429).")] = 1024,
+    ttl: Annotated[float, typer.Option(help="Seconds after which an untouched session is dropped.")] = 900.0,
+    tool_schema_path: Annotated[Path | None, typer.Option(help="Tool schemas; the BookingAPI by default.")] = None,
+) -> None:
+    """Answer tool calls and keep episodes over HTTP. Ctrl-C or SIGTERM ends it in order.
+
+    With TOOL_RL_SERVE_TOKEN set, every request but /health needs it as bearer token. The routes are described at /docs.
+
+    Example: tool-rl serve runs/cpu_smol-seed1/data/world.db --port 8400
+    """
+    from BFCL.parse.hermes import parse_turn
+    from environment.booking.schemas import load_schemas
+    from environment.cache.store import CachedWorld
+    from environment.server.pool import SessionPool
+    from environment.server.run import ServerSettings
+    from environment.server.run import serve as run
+
+    opened = CachedWorld.open(world, load_schemas(tool_schema_path))
+    pool = SessionPool(opened, parse_turn, capacity=capacity, ttl_s=ttl)
+
+    def ready(at: str, number: int) -> None:
+        typer.echo(f"{opened.entry_count} recorded answers at http://{at}:{number} (docs at /docs); Ctrl-C ends it")
+
+    run(pool, ServerSettings(host=host, port=port), ready)
+    typer.echo("ended; no request was cut off")
