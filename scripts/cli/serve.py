@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -14,6 +14,7 @@ def serve(
     port: Annotated[int, typer.Option(help="0 takes any free one.")] = 8400,
     capacity: Annotated[int, typer.Option(help="Sessions at once; more are told to come back (429).")] = 1024,
     ttl: Annotated[float, typer.Option(help="Seconds after which an untouched session is dropped.")] = 900.0,
+    mcp: Annotated[bool, typer.Option("--mcp", help="Speak MCP over standard input and output instead of HTTP.")] = False,
     tool_schema_path: Annotated[Path | None, typer.Option(help="Tool schemas; the BookingAPI by default.")] = None,
 ) -> None:
     """Answer tool calls and keep episodes over HTTP. Ctrl-C or SIGTERM ends it in order.
@@ -22,14 +23,26 @@ def serve(
 
     Example: tool-rl serve runs/cpu_smol-seed1/data/world.db --port 8400
     """
-    from BFCL.parse.hermes import parse_turn
     from environment.booking.schemas import load_schemas
     from environment.cache.store import CachedWorld
+
+    opened = CachedWorld.open(world, load_schemas(tool_schema_path))
+    if mcp:
+        import asyncio
+
+        from environment.server.mcp_server import serve_stdio
+
+        asyncio.run(serve_stdio(opened))
+    else:
+        _serve_http(opened, host, port, capacity, ttl)
+
+
+def _serve_http(opened: Any, host: str, port: int, capacity: int, ttl: float) -> None:
+    from BFCL.parse.hermes import parse_turn
     from environment.server.pool import SessionPool
     from environment.server.run import ServerSettings
     from environment.server.run import serve as run
 
-    opened = CachedWorld.open(world, load_schemas(tool_schema_path))
     pool = SessionPool(opened, parse_turn, capacity=capacity, ttl_s=ttl)
 
     def ready(at: str, number: int) -> None:
