@@ -14,7 +14,7 @@ def serve(
     port: Annotated[int, typer.Option(help="0 takes any free one.")] = 8400,
     capacity: Annotated[int, typer.Option(help="Sessions at once; more are told to come back (429).")] = 1024,
     ttl: Annotated[float, typer.Option(help="Seconds after which an untouched session is dropped.")] = 900.0,
-    mcp: Annotated[bool, typer.Option("--mcp", help="Speak MCP over standard input and output instead of HTTP.")] = False,
+    mcp: Annotated[bool, typer.Option("--mcp", help="Speak MCP over standard streams instead of HTTP.")] = False,
     tool_schema_path: Annotated[Path | None, typer.Option(help="Tool schemas; the BookingAPI by default.")] = None,
 ) -> None:
     """Answer tool calls and keep episodes over HTTP. Ctrl-C or SIGTERM ends it in order.
