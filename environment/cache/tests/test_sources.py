@@ -108,8 +108,8 @@ HOTEL = {"arguments": {"query": "Oslo"}, "response": {"data": [1]}}
 
 
 def test_the_reference_cache_is_told_by_its_ending_and_bad_items_are_named(tmp_path: Path) -> None:
-    content = {"Search_Hotel_Destination": [HOTEL, {"arguments": {}}, 7, {"arguments": [], "response": 1}]}
-    rows = list(read_source(write(tmp_path / "cache.json", content)))
+    items: list[Any] = [HOTEL, {"arguments": {}}, 7, {"arguments": [], "response": 1}]
+    rows = list(read_source(write(tmp_path / "cache.json", {"Search_Hotel_Destination": items})))
     source = "cache.json Search_Hotel_Destination"
     assert rows[0] == Recorded("Search_Hotel_Destination", {"query": "Oslo"}, {"data": [1]}, source)
     assert [r.place for r in rows if isinstance(r, Unusable)] == [f"{source} item {n}" for n in (1, 2, 3)]

@@ -23,7 +23,8 @@ def parse(text: str, turn: int) -> ParsedTurn:
         if not line.startswith("CALL "):
             words.append(line)
             continue
-        name, arguments, status = "", {}, ParseStatus.MALFORMED_JSON
+        arguments: dict[str, Any] = {}
+        name, status = "", ParseStatus.MALFORMED_JSON
         try:
             row: dict[str, Any] = json.loads(line[5:])
             name, arguments, status = row["name"], row["arguments"], ParseStatus.OK

@@ -94,7 +94,8 @@ def test_metrics_count_what_happened() -> None:
 def test_verl_tools_shape() -> None:
     http = client()
     name = opened(http)
-    body = {"trajectory_ids": [name, "gone"], "actions": [call(query=CITY), "x"], "extra_fields": [{}, {}]}
+    body: dict[str, Any] = {"trajectory_ids": [name, "gone"], "actions": [call(query=CITY), "x"]}
+    body["extra_fields"] = [{}, {}]
     found = http.post("/get_observation", json=body).json()
     assert CITY in found["observations"][0]
     assert (found["dones"], found["valids"]) == ([False, True], [True, False])
@@ -145,7 +146,7 @@ async def test_rollouts_on_a_served_world_are_those_on_the_world_itself(
 ) -> None:
     turns = [call(query=CITY), call("Search_Hotels", dest_id="x"), call("Serch", a=1), call(query="ü\ud800"), "Done."]
     here, there = WORLD, HttpWorld(server[1], WORLD.schemas)
-    texts = []
+    texts: list[dict[str, Any]] = []
     for world in (here, there):
         trajectory = await drive(ScriptPolicy(turns), Session(TASK, world, WORLD.schemas, Limits(), parse))
         texts.append({**trajectory.to_json(), "meta": None})
@@ -167,7 +168,7 @@ def test_sigterm_ends_the_server_in_order_and_the_client_says_so(server: tuple[s
 def test_a_kept_connection_that_was_closed_is_opened_again(server: tuple[subprocess.Popen[str], str]) -> None:
     world = HttpWorld(server[1], WORLD.schemas)
     first = world.call(TOOL, {"query": CITY})
-    world._local.connection.sock.shutdown(2)
+    world._local.connection.sock.shutdown(2)  # pyright: ignore[reportPrivateUsage]
     assert world.call(TOOL, {"query": CITY}) == first
 
 

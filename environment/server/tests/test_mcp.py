@@ -9,7 +9,7 @@ import pytest
 
 pytest.importorskip("mcp")
 
-from mcp import StdioServerParameters
+from mcp import StdioServerParameters, types
 from mcp.client import Client
 
 from environment.booking.seed_world import WorldSize
@@ -26,6 +26,17 @@ asyncio.run(serve_stdio(CachedWorld.open(Path(sys.argv[1]))))
 """
 
 
+def text_of(result: types.CallToolResult) -> str:
+    (block,) = result.content
+    assert isinstance(block, types.TextContent)
+    return block.text
+
+
+def status_of(result: types.CallToolResult) -> object:
+    assert result.meta is not None
+    return result.meta["status"]
+
+
 async def test_every_tool_is_listed_with_its_parameters() -> None:
     async with Client(build_mcp(WORLD)) as client:
         listed = {tool.name: tool for tool in (await client.list_tools()).tools}
@@ -38,8 +49,8 @@ async def test_answers_are_those_of_the_world() -> None:
     async with Client(build_mcp(WORLD)) as client:
         for name, arguments in ((TOOL, {"query": CITY}), (TOOL, {"query": "nowhere"}), (TOOL, {}), ("Serch", {})):
             found, want = await client.call_tool(name, arguments), WORLD.call(name, arguments)
-            assert json.loads(found.content[0].text) == want.value
-            assert found.is_error is (want.status != "ok") and found.meta["status"] == want.status
+            assert json.loads(text_of(found)) == want.value
+            assert found.is_error is (want.status != "ok") and status_of(found) == want.status
 
 
 async def test_the_command_speaks_it_over_standard_streams(tmp_path: Path) -> None:
@@ -48,4 +59,4 @@ async def test_the_command_speaks_it_over_standard_streams(tmp_path: Path) -> No
     build_seed_cache(path, 3, size)
     async with Client(StdioServerParameters(command=sys.executable, args=["-c", SERVER, str(path)])) as client:
         found = await client.call_tool("Search_Flights", {"fromId": "XXX.AIRPORT"})
-    assert found.is_error and found.meta["status"] in ("invalid_arguments", "miss")
+    assert found.is_error and status_of(found) in ("invalid_arguments", "miss")
