@@ -160,9 +160,10 @@ def _ours(settings: ToolRl, tree: Tree) -> Iterator[Problem]:
     if settings.sft.warmup_steps > settings.sft.steps:
         what = f"{settings.sft.warmup_steps} warm-up steps of {settings.sft.steps} steps in all"
         yield Problem("tool_rl.sft.warmup_steps", what, expected="at most tool_rl.sft.steps")
-    if settings.actor.train_layers and settings.device != "cpu":
-        what = "only the CPU engine can leave layers untrained; here it would do nothing"
-        yield Problem("tool_rl.actor.train_layers", what, expected="0")
+    for part, layers in (("actor", settings.actor.train_layers), ("sft", settings.sft.train_layers)):
+        if layers and settings.device != "cpu":
+            what = "only the CPU engine can leave layers untrained; here it would do nothing"
+            yield Problem(f"tool_rl.{part}.train_layers", what, expected="0")
     keep, rollouts = settings.actor.keep_per_group, _get(tree, "actor_rollout_ref.rollout.n")
     if keep is not None and isinstance(rollouts, int) and keep > rollouts:
         what = f"{keep} of {rollouts} rollouts per prompt"

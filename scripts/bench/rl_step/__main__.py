@@ -30,6 +30,9 @@ OVERRIDES = (
     f"tool_rl.limits.turn_tokens={TOKENS}",
     "tool_rl.sft.enabled=false",
     "tool_rl.actor.keep_per_group=null",
+    # The untrained model earns nothing, and rollouts without advantage are left out of an update. With an entropy term
+    # every rollout goes through the whole pass, and the entropies are computed on top: the peer does not do that.
+    "actor_rollout_ref.actor.entropy_coeff=1.0e-8",
     "tool_rl.actor.train_layers=0",
     "tool_rl.evaluate.policies=[]",
 )

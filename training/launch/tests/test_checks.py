@@ -144,8 +144,9 @@ def test_keys_can_be_added_and_removed() -> None:
 
 def test_layers_cannot_be_left_untrained_on_a_gpu() -> None:
     with pytest.raises(ConfigReport) as caught:
-        load_launch(["tool_rl.actor.train_layers=4"], profile="gpu")
-    assert "tool_rl.actor.train_layers" in [problem.key for problem in caught.value.problems]
+        load_launch(["tool_rl.actor.train_layers=4", "tool_rl.sft.train_layers=2"], profile="gpu")
+    keys = [problem.key for problem in caught.value.problems]
+    assert {"tool_rl.actor.train_layers", "tool_rl.sft.train_layers"} <= set(keys)
 
 
 def test_two_profiles_contradict() -> None:
