@@ -176,9 +176,15 @@ def _retried(action: Callable[[], object]) -> None:
 
 
 def _foreign(db: sqlite3.Connection) -> bool:
-    """Tell whether a file is someone else's: another mark, or tables without one."""
+    """Tell whether a file is someone else's: another mark, or tables without one.
+
+    Both are read in one transaction, for another process may be laying the tables just now.
+    """
+    db.execute("BEGIN")
+    tables = db.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
     mark = db.execute("PRAGMA application_id").fetchone()[0]
-    return mark != JOURNAL_ID and (mark != 0 or db.execute("SELECT 1 FROM sqlite_master").fetchone() is not None)
+    db.execute("ROLLBACK")
+    return mark != JOURNAL_ID and (mark != 0 or tables > 0)
 
 
 def _begin(db: sqlite3.Connection) -> None:
