@@ -54,14 +54,15 @@ def import_rows(
     first of each. Where two rows hold different answers to one call, the first stays and the report names both.
 
     Args:
-        extend: keep what the file holds already, instead of starting a new one.
+        extend: keep what the file holds already, where it is there, instead of starting a new one.
 
     Raises:
         DataError: a source broke off; the world is not written.
         WorldError: nothing to write, or the file can't be written.
     """
     known = schemas or load_schemas()
-    with CacheWriter(path_out, known, extend=extend) as writer:
+    origin = path_out if extend and path_out.exists() else None
+    with CacheWriter(path_out, known, start_from=origin) as writer:
         for row in rows:
             if isinstance(row, Unusable):
                 writer.skip(row.reason, row.place)

@@ -11,13 +11,18 @@ depends neither on the order of writing nor on SQLite's pages nor on the zlib at
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+import sqlite3
+import zlib
+from collections.abc import Generator, Iterable, Sequence
+from contextlib import contextmanager
 from hashlib import blake2b, sha256
+from pathlib import Path
 from typing import Any
 
 import orjson
 
 from environment.core.calls import JsonValue
+from environment.core.errors import WorldError
 
 FORMAT = 1
 """Version of this layout; a reader refuses any other."""
@@ -54,6 +59,31 @@ def row_digest(tool: str, key: str, status: str, given: str | None, text: bytes)
     """Return the 16 bytes that vouch for a row, whatever compressed it; `text` is the value as JSON."""
     head = "\0".join((tool, key, status, given or "", "")).encode()
     return blake2b(head + text, digest_size=16).digest()
+
+
+def vouched(where: Path, tool: str, row: Sequence[Any], fix: str | None = None) -> bytes:
+    """Return the value of a row (key, status, arguments, value, digest) as JSON text once its digest agrees.
+
+    WorldError names the row that is damaged.
+    """
+    key, status, given, packed, digest = row
+    try:
+        text = zlib.decompress(packed)
+    except zlib.error as error:
+        raise WorldError(f"damaged entry: {error}", where=f"{where} {tool}", got=key, fix=fix) from error
+    if row_digest(tool, key, status, given, text) != digest:
+        raise WorldError("entry differs from its digest", where=f"{where} {tool}", got=key, fix=fix)
+    return text
+
+
+@contextmanager
+def files_as_world_errors(what: str, where: Path) -> Generator[None, None, None]:
+    """Turn what SQLite and the file system raise (a full disk, no right to write, a broken file) into a WorldError."""
+    try:
+        yield
+    except (sqlite3.Error, OSError) as error:
+        fix = "check the path, the rights to write there and the free space"
+        raise WorldError(f"{what}: {error}", where=str(where), fix=fix) from error
 
 
 def content_hash(digests: Iterable[bytes]) -> str:

@@ -16,9 +16,10 @@ import time
 import zlib
 from collections import Counter
 from collections.abc import Callable, Mapping
+from contextlib import closing
 from pathlib import Path
 
-from environment.cache.layout import CREATE, FORMAT, decode, encode, row_digest
+from environment.cache.layout import CREATE, FORMAT, decode, encode, files_as_world_errors, row_digest, vouched
 from environment.cache.report import BuildReport
 from environment.cache.store import CachedWorld
 from environment.cache.writer import RECORDABLE, CacheWriter
@@ -27,11 +28,17 @@ from environment.core.canonical import json_key
 from environment.core.dispatch import World, answer_call, failure
 from environment.core.errors import WorldError
 from environment.core.schema import ToolSchema
+from environment.core.validate import check_canonical
 
 JOURNAL_ID = 0x746C726A
 """Marks a SQLite file as a journal of ours ("tlrj")."""
 BUSY_S = 30.0
 """How long a writer waits for another one."""
+_INSERT = """
+INSERT INTO entries VALUES (
+    :tool, :key, :status, :given, :value, :digest, (SELECT id FROM provenance WHERE text = :source)
+) ON CONFLICT DO NOTHING
+"""
 
 
 class RecordingWorld:
@@ -56,10 +63,19 @@ class RecordingWorld:
         self._db()
 
     def call(self, name: str, arguments: Mapping[str, JsonValue]) -> WorldAnswer:
-        """Return the answer to one call; never raises because of what a model wrote or an upstream did."""
+        """Return the answer to one call; never raises because of what a model wrote or an upstream did.
+
+        Only valid calls reach the upstream.
+
+        Raises:
+            WorldError: the journal can't be read or written, or is damaged.
+        """
 
         def look_up(schema: ToolSchema, canonical: dict[str, JsonValue]) -> WorldAnswer | None:
-            return self._recorded(schema.name, canonical) or self._ask(schema.name, canonical, arguments)
+            found = self._recorded(schema.name, canonical)
+            if found is not None or check_canonical(schema, canonical):
+                return found  # a wrong call costs nothing upstream; the caller says what is wrong with it
+            return self._ask(schema.name, canonical, arguments)
 
         return answer_call(self.schemas, name, arguments, look_up)
 
@@ -89,7 +105,7 @@ class RecordingWorld:
     def _ask(
         self, tool: str, canonical: dict[str, JsonValue], arguments: Mapping[str, JsonValue]
     ) -> WorldAnswer | None:
-        """Ask the upstream; None where it has no answer, so that the caller says what is wrong with the call."""
+        """Ask the upstream; None where it has no answer."""
         try:
             answer = self._upstream.call(tool, arguments)
         except Exception as error:  # an upstream is anyone's code behind anyone's network
@@ -102,26 +118,21 @@ class RecordingWorld:
         return self._kept(tool, json_key(canonical))
 
     def _kept(self, tool: str, key: str) -> WorldAnswer | None:
-        query = "SELECT status, value FROM entries WHERE tool = ? AND key = ?"
-        row = self._db().execute(query, (tool, key)).fetchone()
-        return None if row is None else WorldAnswer(ResultStatus(row[0]), decode(zlib.decompress(row[1])))
+        query = "SELECT key, status, arguments, value, digest FROM entries WHERE tool = ? AND key = ?"
+        with files_as_world_errors("can't read the journal", self.journal):
+            row = self._db().execute(query, (tool, key)).fetchone()
+        return None if row is None else WorldAnswer(ResultStatus(row[1]), decode(vouched(self.journal, tool, row)))
 
     def _keep(self, tool: str, key: str, arguments: Mapping[str, JsonValue], answer: WorldAnswer) -> None:
         """Commit an answer, unless another writer was first."""
         written = encode(dict(arguments)).decode()
         given, text = None if written == key else written, encode(answer.value)
         digest = row_digest(tool, key, answer.status, given, text)
-        db = self._db()
-        db.execute("BEGIN IMMEDIATE")
-        try:
-            db.execute("INSERT INTO provenance(text) VALUES (?) ON CONFLICT DO NOTHING", (self._provenance,))
-            (source,) = db.execute("SELECT id FROM provenance WHERE text = ?", (self._provenance,)).fetchone()
-            row = (tool, key, answer.status, given, zlib.compress(text, 3), digest, source)
-            db.execute("INSERT INTO entries VALUES (?,?,?,?,?,?,?) ON CONFLICT DO NOTHING", row)
-        except BaseException:
-            db.execute("ROLLBACK")
-            raise
-        db.execute("COMMIT")
+        values = {"source": self._provenance, "tool": tool, "key": key, "status": answer.status, "given": given}
+        values |= {"value": zlib.compress(text, 3), "digest": digest}
+        with files_as_world_errors("can't keep an answer", self.journal), self._db() as db:  # commits, or rolls back
+            db.execute("INSERT INTO provenance(text) VALUES (:source) ON CONFLICT DO NOTHING", values)
+            db.execute(_INSERT, values)
 
     def _db(self) -> sqlite3.Connection:
         """Return the connection of this thread in this process."""
@@ -137,28 +148,24 @@ def seal(journal: Path, out: Path, schemas: Mapping[str, ToolSchema], base: Path
         WorldError: no journal, or a damaged one; nothing is written.
     """
     if not journal.is_file():
-        raise WorldError("no journal", where=str(journal))
-    with CacheWriter(out, schemas, start_from=base) as writer:
-        db = _open_journal(journal)
-        query = "SELECT tool, key, status, arguments, value, text FROM entries JOIN provenance ON id = provenance"
-        for tool, key, status, given, value, source in db.execute(f"{query} ORDER BY tool, key"):
-            arguments, answer = decode((given or key).encode()), decode(zlib.decompress(value))
-            writer.add(tool, arguments, ResultStatus(status), answer, source)
-        db.close()
+        raise WorldError("no journal", where=str(journal), fix="give the file that a RecordingWorld wrote")
+    query = "SELECT tool, text, key, status, arguments, value, digest FROM entries JOIN provenance ON id = provenance"
+    with CacheWriter(out, schemas, start_from=base) as writer, closing(_open_journal(journal)) as db:
+        for tool, source, *row in db.execute(f"{query} ORDER BY tool, key"):
+            key, status, given, *_ = row
+            answer = decode(vouched(journal, tool, row))
+            writer.add(tool, decode((given or key).encode()), ResultStatus(status), answer, source)
     return writer.report
 
 
 def _open_journal(path: Path) -> sqlite3.Connection:
-    try:
+    with files_as_world_errors("can't open the journal", path):
         path.parent.mkdir(parents=True, exist_ok=True)
-        db = sqlite3.connect(path, timeout=BUSY_S, isolation_level=None)
+        db = sqlite3.connect(path, timeout=BUSY_S, isolation_level="IMMEDIATE")
         if _foreign(db):
             raise WorldError("a SQLite file, but not a journal", where=str(path), fix="name another file")
         _retried(lambda: db.execute("PRAGMA journal_mode = WAL"))
         _begin(db)
-    except (sqlite3.Error, OSError) as error:
-        fix = "check the path and the disk"
-        raise WorldError(f"can't open the journal: {error}", where=str(path), fix=fix) from error
     return db
 
 

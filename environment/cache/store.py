@@ -9,13 +9,12 @@ import json
 import os
 import sqlite3
 import threading
-import zlib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
 from environment.booking.schemas import load_schemas
-from environment.cache.layout import APPLICATION_ID, FORMAT, content_hash, decode, row_digest
+from environment.cache.layout import APPLICATION_ID, FORMAT, content_hash, decode, vouched
 from environment.core.calls import JsonValue, ResultStatus, WorldAnswer
 from environment.core.canonical import json_key
 from environment.core.dispatch import answer_call
@@ -127,14 +126,7 @@ class CachedWorld:
 
     def _vouched(self, tool: str, row: tuple[JsonValue, ...]) -> bytes:
         """Return a row's value as JSON text once its digest agrees."""
-        key, status, given, packed, digest = row
-        try:
-            text = zlib.decompress(packed)
-        except zlib.error as error:
-            raise WorldError(f"damaged entry: {error}", where=f"{self.path} {tool}", got=key, fix=_REBUILD) from error
-        if row_digest(tool, key, status, given, text) != digest:
-            raise WorldError("entry differs from its digest", where=f"{self.path} {tool}", got=key, fix=_REBUILD)
-        return text
+        return vouched(self.path, tool, row, _REBUILD)
 
     def _pages(self, tool: str) -> Iterator[tuple[JsonValue, ...]]:
         """Yield the rows of a tool, some hundred at a time, so that memory stays flat however large the world."""

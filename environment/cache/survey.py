@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from environment.cache.layout import files_as_world_errors
 from environment.cache.store import CachedWorld, Recording
 
 
@@ -69,11 +70,22 @@ def _merged(tool: str, first: Iterator[Recording], second: Iterator[Recording]) 
 def export_json(world: CachedWorld, path: Path) -> int:
     """Write a world as `{tool: [{arguments, response}, …]}`, the reference's layout; return how many calls.
 
-    Such a file can be imported again to the same answers; it has no place for digests or sources.
+    Such a file can be imported again to the same answers; it has no place for statuses, digests or sources.
     """
-    count = 0
     half = path.with_name(f".{path.name}.part")
-    with half.open("w", encoding="utf-8") as file:
+    with files_as_world_errors("can't write the export", path):
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            count = _write_json(world, half)
+            half.replace(path)
+        finally:
+            half.unlink(missing_ok=True)
+    return count
+
+
+def _write_json(world: CachedWorld, path: Path) -> int:
+    count = 0
+    with path.open("w", encoding="utf-8") as file:
         for number, tool in enumerate(world.tools()):
             file.write(",\n" if number else "{\n")
             file.write(f"{json.dumps(tool)}: [")
@@ -83,5 +95,4 @@ def export_json(world: CachedWorld, path: Path) -> int:
                 count += 1
             file.write("\n]")
         file.write("\n}\n")
-    half.replace(path)
     return count

@@ -14,8 +14,18 @@ from collections.abc import Mapping
 from pathlib import Path
 from types import TracebackType
 
-from environment.cache.layout import APPLICATION_ID, CREATE, FORMAT, content_hash, decode, encode, row_digest
+from environment.cache.layout import (
+    APPLICATION_ID,
+    CREATE,
+    FORMAT,
+    content_hash,
+    decode,
+    encode,
+    files_as_world_errors,
+    row_digest,
+)
 from environment.cache.report import BuildReport, Conflict
+from environment.cache.store import CachedWorld
 from environment.core.calls import JsonValue, ResultStatus
 from environment.core.canonical import canonical_arguments, json_key
 from environment.core.errors import DataError, WorldError, nearest_name
@@ -26,19 +36,16 @@ RECORDABLE = (ResultStatus.OK, ResultStatus.UPSTREAM_ERROR)
 
 
 class CacheWriter:
-    """Context manager that writes the world at `path`; `extend` keeps what is there already."""
+    """Context manager that writes the world at `path`."""
 
-    def __init__(
-        self, path: Path, schemas: Mapping[str, ToolSchema], *, extend: bool = False, start_from: Path | None = None
-    ) -> None:
+    def __init__(self, path: Path, schemas: Mapping[str, ToolSchema], *, start_from: Path | None = None) -> None:
         """Prepare to write.
 
         Args:
-            extend: begin with what `path` holds, if it is there.
-            start_from: begin with what another world holds.
+            start_from: a recorded world to begin with, `path` itself or another; None begins with nothing.
         """
         self.path, self.schemas = Path(path), schemas
-        self._origin = start_from or (self.path if extend and self.path.exists() else None)
+        self._origin = start_from
         self._partial = self.path.with_name(f".{self.path.name}.{os.getpid()}.partial")
         self._sources: dict[str, int] = {}
         self._duplicates = 0
@@ -49,6 +56,15 @@ class CacheWriter:
 
     def __enter__(self) -> CacheWriter:
         self._started = time.monotonic()
+        if self._origin is not None:
+            CachedWorld.open(self._origin, self.schemas).close()  # refuses what is no recorded world, and says why
+        if self.path.is_dir():
+            raise WorldError("a folder, not a file to write", where=str(self.path), fix="name a file")
+        with files_as_world_errors("can't write the world", self.path):
+            self._begin()
+        return self
+
+    def _begin(self) -> None:
         self.path.parent.mkdir(parents=True, exist_ok=True)
         self._partial.unlink(missing_ok=True)
         if self._origin is not None:
@@ -62,21 +78,23 @@ class CacheWriter:
             stamp = f"PRAGMA application_id = {APPLICATION_ID}; PRAGMA user_version = {FORMAT};"
             self._db.executescript(stamp + CREATE)
         self._db.execute("BEGIN")
-        return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        try:
-            if kind is None:
-                self._finish()
-        finally:
-            self._db.close()
-            if self._report is None:
-                self._partial.unlink(missing_ok=True)
-        if self._report is not None:
-            _sync(self._partial)
-            os.replace(self._partial, self.path)
+        with files_as_world_errors("can't write the world", self.path):
+            try:
+                if kind is None:
+                    self._finish()
+            finally:
+                self._db.close()
+                if self._report is None:
+                    self._partial.unlink(missing_ok=True)
+            if self._report is not None:
+                _sync(self._partial)
+                os.replace(self._partial, self.path)
+            if isinstance(error, sqlite3.Error):
+                raise error  # from `add`: the world's error, not SQLite's
 
     @property
     def report(self) -> BuildReport:
@@ -137,7 +155,9 @@ class CacheWriter:
         by_tool = dict(self._db.execute("SELECT tool, count(*) FROM entries GROUP BY tool ORDER BY tool").fetchall())
         entries = sum(by_tool.values())
         if not entries:
-            raise WorldError("nothing to write", where=str(self.path), expected="at least one entry")
+            left_out = "; ".join(f"{count}: {reason}" for reason, count in self._skipped.items())
+            got = f"left out {left_out}" if left_out else "no rows"
+            raise WorldError("nothing to write", where=str(self.path), got=got, expected="at least one entry")
         meta = {"entries": str(entries), "content_hash": whole}
         self._db.executemany("INSERT OR REPLACE INTO meta VALUES (?,?)", meta.items())
         self._db.execute("COMMIT")

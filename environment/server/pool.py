@@ -66,6 +66,8 @@ class _Open:
     touched: float
     began: float
     steps: int = 0
+    text: str = ""
+    """Of the last step."""
     reply: Json = field(default_factory=dict[str, Any])
     """To the last step."""
     trajectory: Json | None = None
@@ -135,6 +137,8 @@ class SessionPool:
         """Take an assistant turn; return the tool messages and whether the episode has ended."""
         found = self._touch(name)
         if found.steps and request.number == found.steps - 1:
+            if request.text != found.text:
+                raise OutOfStep("another turn was taken", where=f"session {name}", got=f"step {request.number} again")
             self.events["repeated"] += 1
             return found.reply
         if request.number != found.steps:
@@ -146,7 +150,7 @@ class SessionPool:
             raise OutOfStep("the episode has ended", where=f"session {name}", got=str(session.stop), fix="close it")
         before = len(session.results)
         messages = session.step(AssistantTurn(request.text, request.tokens, request.truncated))
-        found.steps += 1
+        found.steps, found.text = found.steps + 1, request.text
         self.events["steps"] += 1
         statuses = [str(result.status) for result in session.results[before:]]
         self.events.update(f"call_{status}" for status in statuses)

@@ -5,10 +5,10 @@ import asyncio
 import contextlib
 import os
 import signal
-from collections.abc import Generator
+import socket
+from collections.abc import Callable, Generator
 from dataclasses import dataclass
 from ipaddress import ip_address
-from typing import Any
 
 import uvicorn
 
@@ -18,6 +18,10 @@ from environment.server.pool import SessionPool
 
 TOKEN_VARIABLE = "TOOL_RL_SERVE_TOKEN"
 """Environment variable with the token clients must send; a command line would show it to everyone on the machine."""
+BACKLOG = 4096
+"""Connections that may wait to be taken."""
+Ready = Callable[[str, int], None]
+"""Called with host and port once requests are answered."""
 
 
 @dataclass(frozen=True)
@@ -52,19 +56,34 @@ def check(settings: ServerSettings, token: str | None) -> None:
         )
 
 
-def serve(pool: SessionPool, settings: ServerSettings, ready: Any = None) -> None:
+def serve(pool: SessionPool, settings: ServerSettings, ready: Ready | None = None) -> None:
     """Serve until SIGINT or SIGTERM.
 
     Args:
-        ready: called with (host, port) once requests are answered.
+        ready: called once requests are answered.
+
+    Raises:
+        ConfigError: others could connect without a token, or the address can't be listened on.
     """
     token = os.environ.get(TOKEN_VARIABLE) or None
     check(settings, token)
-    config = uvicorn.Config(
-        build_app(pool, token), host=settings.host, port=settings.port, log_level=settings.log_level,
-        access_log=False, timeout_graceful_shutdown=int(settings.drain_s), backlog=4096,
-    )  # fmt: skip
-    asyncio.run(_run(_Server(config, pool), pool, ready))
+    with _listen(settings) as listening:
+        config = uvicorn.Config(
+            build_app(pool, token), log_level=settings.log_level, access_log=False,
+            timeout_graceful_shutdown=int(settings.drain_s),
+        )  # fmt: skip
+        asyncio.run(_run(_Server(config, pool), listening, pool, ready))
+
+
+def _listen(settings: ServerSettings) -> socket.socket:
+    """Return a listening socket, or say what is in the way before anything else starts."""
+    address = (settings.host, settings.port)
+    try:
+        family = socket.getaddrinfo(*address, type=socket.SOCK_STREAM)[0][0]
+        return socket.create_server(address, family=family, backlog=BACKLOG)
+    except OSError as error:
+        fix = "give another --port (0 takes any free one) or --host"
+        raise ConfigError(f"can't listen: {error}", where="serve", got=f"{address[0]}:{address[1]}", fix=fix) from error
 
 
 class _Server(uvicorn.Server):
@@ -87,12 +106,12 @@ class _Server(uvicorn.Server):
         self.should_exit = True
 
 
-async def _run(server: _Server, pool: SessionPool, ready: Any) -> None:
-    serving = asyncio.create_task(server.serve())
+async def _run(server: _Server, listening: socket.socket, pool: SessionPool, ready: Ready | None) -> None:
+    serving = asyncio.create_task(server.serve(sockets=[listening]))
     while not server.started and not serving.done():
         await asyncio.sleep(0.01)
     if server.started and ready is not None:
-        ready(*server.servers[0].sockets[0].getsockname()[:2])
+        ready(*listening.getsockname()[:2])
     reaping = asyncio.create_task(_reap(pool))
     try:
         await serving

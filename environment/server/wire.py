@@ -39,7 +39,7 @@ class StepRequest(Wire):
     """One assistant turn."""
 
     number: int = Field(ge=0)
-    """How many turns came before. The last number again gets the last reply again and changes nothing."""
+    """How many turns came before. The last number and text again get the last reply again and change nothing."""
     text: str
     """What the assistant wrote, calls included; without a call it is the final answer."""
     tokens: int = Field(default=0, ge=0)
@@ -59,10 +59,9 @@ class BatchRequest(Wire):
 
 
 class ObservationRequest(BaseModel):
-    """verl-tool's request: one action text a trajectory."""
+    """verl-tool's request: one action text a trajectory. What else its clients send is of no use here."""
 
     model_config = ConfigDict(extra="ignore")
 
     trajectory_ids: list[str]
     actions: list[str]
-    extra_fields: list[dict[str, Any]] = Field(default_factory=list[dict[str, Any]])

@@ -14,6 +14,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from environment.core.errors import ConfigError
+
 ATTENTION = "tool_rl_packed"
 """Name of our attention in transformers' registry."""
 Span = tuple[int, int]
@@ -115,7 +117,7 @@ def packed_attention(
     *,
     segments: tuple[Segment, ...],
     scaling: float,
-    **_kwargs: Any,
+    **more: Any,
 ) -> tuple[Tensor, None]:
     """Attend within segments; a transformers attention function.
 
@@ -124,7 +126,14 @@ def packed_attention(
 
     Returns:
         (1, tokens, heads, head width) and no weights.
+
+    Raises:
+        ConfigError: the model's attention has something this one lacks, which would otherwise be left out in silence.
     """
+    lacking = [name for name in ("dropout", "sliding_window", "softcap", "s_aux") if more.get(name)]
+    if lacking:
+        fix = "use a model without it, or train on a GPU"
+        raise ConfigError("the CPU engine can't attend as this model does", got=", ".join(lacking), fix=fix)
     # Split once: the gradient of a split is one concatenation, that of slices a full-sized tensor each.
     sizes = [last - first for segment in segments for first, last in (segment.head, *segment.tails)]
     q, k, v = (iter(x.split(sizes, 2)) for x in (query, key, value))

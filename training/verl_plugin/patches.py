@@ -123,9 +123,9 @@ def _quick_cpu_sampling(module: ModuleType) -> None:
     than stock vLLM would give. Only the sampler's CPU method is replaced.
     """
 
-    def forward_cpu(self: Any, logits: Any, generators: dict[int, Any], k: Any, p: Any) -> tuple[Any, Any]:
-        from training.verl_plugin.sampling import draw_tokens, uniform_numbers
+    from training.verl_plugin.sampling import draw_tokens, uniform_numbers
 
+    def forward_cpu(self: Any, logits: Any, generators: dict[int, Any], k: Any, p: Any) -> tuple[Any, Any]:
         logits = module.apply_top_k_top_p(logits, k, p)
         probs = logits.softmax(dim=-1, dtype=module.torch.float32)
         returned = None

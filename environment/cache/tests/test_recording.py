@@ -58,10 +58,12 @@ def test_what_was_asked_once_is_not_asked_again_by_anyone(tmp_path: Path) -> Non
 
 
 def test_only_answers_are_kept_and_a_broken_service_is_one_without_its_words(tmp_path: Path) -> None:
-    with RecordingWorld(tmp_path / "j.db", Service()) as world:
+    service = Service()
+    with RecordingWorld(tmp_path / "j.db", service) as world:
         assert world.call(TOOL, {"query": "nowhere"}).status is ResultStatus.MISS
-        assert world.call(TOOL, {}).status is ResultStatus.OK, "the service decides before our schema does"
+        assert world.call(TOOL, {}).status is ResultStatus.INVALID_ARGUMENTS
         assert world.call("Serch", {}).status is ResultStatus.UNKNOWN_TOOL
+    assert service.asked == ["nowhere"], "a wrong call costs nothing upstream"
     with RecordingWorld(tmp_path / "k.db", Service(fails=True)) as world:
         failed = world.call(TOOL, {"query": "Oslo"})
         assert failed == WorldAnswer(ResultStatus.UPSTREAM_ERROR, {"error": "The service failed: ConnectionError"})
@@ -140,6 +142,30 @@ def test_a_kill_loses_nothing_that_was_answered(tmp_path: Path) -> None:
     with RecordingWorld(journal, service) as world:
         assert all(world.call(TOOL, {"query": f"town {n}"}).value["n"] == n + 1 for n in range(answered))
     assert service.asked == []
+
+
+def test_a_damaged_journal_is_named_row_by_row_and_not_sealed(tmp_path: Path) -> None:
+    journal = tmp_path / "j.db"
+    with RecordingWorld(journal, Service()) as world:
+        world.call(TOOL, {"query": "Oslo"})
+    with sqlite3.connect(journal) as db:
+        db.execute("UPDATE entries SET status = 'upstream_error'")
+    db.close()
+    with RecordingWorld(journal, Service()) as world, pytest.raises(WorldError, match="differs from its digest"):
+        world.call(TOOL, {"query": "Oslo"})
+    with pytest.raises(WorldError, match="differs from its digest"):
+        seal(journal, tmp_path / "w.db", load_schemas())
+    assert not (tmp_path / "w.db").exists()
+
+
+def test_a_journal_that_cannot_be_written_is_an_error_of_the_world(tmp_path: Path) -> None:
+    with RecordingWorld(tmp_path / "j.db", Service()) as world:
+        world.call(TOOL, {"query": "Oslo"})
+        with sqlite3.connect(tmp_path / "j.db") as db:
+            db.execute("DROP TABLE provenance")
+        db.close()
+        with pytest.raises(WorldError, match="can't keep an answer"):
+            world.call(TOOL, {"query": "Bergen"})
 
 
 def test_a_foreign_file_is_refused_and_left_alone(tmp_path: Path) -> None:

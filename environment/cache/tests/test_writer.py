@@ -21,8 +21,8 @@ OK = ResultStatus.OK
 TOOL = "Search_Hotel_Destination"
 
 
-def record(path: Path, *answers: tuple[str, Any], extend: bool = False) -> CacheWriter:
-    with CacheWriter(path, SCHEMAS, extend=extend) as writer:
+def record(path: Path, *answers: tuple[str, Any], start_from: Path | None = None) -> CacheWriter:
+    with CacheWriter(path, SCHEMAS, start_from=start_from) as writer:
         for query, value in answers:
             writer.add(TOOL, {"query": query}, OK, value, f"from {value}")
     return writer
@@ -73,12 +73,24 @@ def test_a_world_without_entries_is_not_written(tmp_path: Path) -> None:
 def test_extending_keeps_what_is_there(tmp_path: Path) -> None:
     record(tmp_path / "w", ("Oslo", 1))
     reader = CachedWorld.open(tmp_path / "w")
-    report = record(tmp_path / "w", ("Oslo", 9), ("Riga", 2), extend=True).report
+    report = record(tmp_path / "w", ("Oslo", 9), ("Riga", 2), start_from=tmp_path / "w").report
     assert (report.entries, len(report.conflicts)) == (2, 1)
     assert report.conflicts[0].kept == "from 1"
     assert reader.call(TOOL, {"query": "Riga"}).status is ResultStatus.MISS, "an open reader keeps its world"
     assert CachedWorld.open(tmp_path / "w").call(TOOL, {"query": "Riga"}).value == 2
-    assert record(tmp_path / "new", ("Oslo", 1), extend=True).report.entries == 1
+
+
+def test_only_a_recorded_world_is_begun_with_and_only_a_file_written(tmp_path: Path) -> None:
+    (tmp_path / "garbage").write_text("hello")
+    (tmp_path / "folder").mkdir()
+    for origin, said in (("garbage", "not a recorded world"), ("folder", "no recorded world"), ("none", "no recorded")):
+        with pytest.raises(WorldError, match=said):
+            record(tmp_path / "w", ("Oslo", 1), start_from=tmp_path / origin)
+    with pytest.raises(WorldError, match="a folder"):
+        record(tmp_path / "folder", ("Oslo", 1))
+    with pytest.raises(WorldError, match="can't write the world"):
+        record(tmp_path / "garbage" / "w", ("Oslo", 1))
+    assert {p.name for p in tmp_path.iterdir()} == {"garbage", "folder"}
 
 
 def test_the_content_hash_is_of_the_content(tmp_path: Path) -> None:

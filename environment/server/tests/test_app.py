@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import os
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -20,7 +21,7 @@ from environment.core.errors import ConfigError, WorldError
 from environment.server.app import build_app
 from environment.server.client import HttpWorld
 from environment.server.pool import SessionPool
-from environment.server.run import ServerSettings, check
+from environment.server.run import ServerSettings, check, serve
 from environment.server.tests.support import CITY, TASK, TOOL, WORLD, call, parse
 from environment.session.drive import ScriptPolicy, drive
 from environment.session.limits import Limits
@@ -95,7 +96,7 @@ def test_verl_tools_shape() -> None:
     http = client()
     name = opened(http)
     body: dict[str, Any] = {"trajectory_ids": [name, "gone"], "actions": [call(query=CITY), "x"]}
-    body["extra_fields"] = [{}, {}]
+    body["extra_fields"] = [{"finish": False}, {}]
     found = http.post("/get_observation", json=body).json()
     assert CITY in found["observations"][0]
     assert (found["dones"], found["valids"]) == ([False, True], [True, False])
@@ -119,6 +120,15 @@ def test_others_may_connect_only_with_a_token(host: str, fine: bool) -> None:
         return
     with pytest.raises(ConfigError, match="needs a token"):
         check(ServerSettings(host=host), None)
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "no.such.host.invalid"])
+def test_an_address_that_cannot_be_listened_on_is_said_before_anything_starts(
+    host: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TOOL_RL_SERVE_TOKEN", "t")
+    with socket.create_server(("127.0.0.1", 0)) as taken, pytest.raises(ConfigError, match="can't listen"):
+        serve(SessionPool(WORLD, parse), ServerSettings(host=host, port=taken.getsockname()[1]))
 
 
 SERVER = """

@@ -68,6 +68,8 @@ def test_a_repeated_step_is_applied_once() -> None:
     name = opened(here)
     first = here.step(name, turn(0, call(query=CITY)))
     assert here.step(name, turn(0, call(query=CITY))) is first
+    with pytest.raises(OutOfStep, match="another turn was taken"):
+        here.step(name, turn(0, "something else"))
     assert len(here.close(name)["calls"]) == 1 and here.events["repeated"] == 1
 
 

@@ -8,6 +8,7 @@ import pytest
 torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")
 
+from environment.core.errors import ConfigError  # noqa: E402
 from training.verl_plugin.packing import hidden_states, pack, use_packed_attention  # noqa: E402
 
 SIZES = dict(
@@ -71,6 +72,14 @@ def test_equal_rows_without_a_prompt_stay_apart():
     row = torch.tensor([1, 2, 3])
     packed = pack([row, row], [0, 0])
     assert packed.input_ids.shape[1] == 6 and len(packed.segments) == 2
+
+
+def test_a_model_with_a_sliding_window_is_refused():
+    sizes = {**SIZES, "sliding_window": 4}
+    model = transformers.MistralModel(transformers.MistralConfig(**sizes))
+    use_packed_attention(model)
+    with pytest.raises(ConfigError, match="sliding_window"):
+        hidden_states(model, pack([torch.arange(9)], [0]))
 
 
 def test_a_rollout_that_is_all_prompt_has_no_tail():
