@@ -42,6 +42,12 @@ def test_the_reference_s_arithmetic() -> None:
     assert "0 GPU(s), the profile asks for 8" in text
 
 
+def test_a_cpu_update_is_told_as_it_is_made() -> None:
+    text = planned("actor_rollout_ref.rollout.n=6", "tool_rl.actor.keep_per_group=3", profile="cpu_smol")
+    assert "the 3 widest of each 6 of 96 trajectories an update, laid end to end" in text
+    assert "32 trajectories an update, 1 at once: 32 passes" in planned(profile="gpu_8x")
+
+
 def test_settings_are_shown_with_their_source() -> None:
     text = planned("tool_rl.seed=3", ROLLOUT_N="8")
     assert "ROLLOUT_N" in text and "argument" in text and "--profile" in text
