@@ -18,7 +18,7 @@ from scripts.cli.serve import serve
 from scripts.cli.world import STAGE, world_app
 
 Overrides = Annotated[list[str] | None, typer.Argument(metavar="[KEY=VALUE]...", help="Settings, as for Hydra.")]
-Profile = Annotated[str | None, typer.Option(help="cpu_tiny, cpu_smol, cpu_smol_long, gpu, gpu_8x or multinode.")]
+Profile = Annotated[str | None, typer.Option(help="cpu_tiny, cpu_smol, gpu, gpu_8x or multinode.")]
 RunDir = Annotated[Path | None, typer.Option(help="An existing run directory; its configuration is used.")]
 Worker = Annotated[bool, typer.Option(hidden=True, help="Do the work in this process; the runner sets it.")]
 

@@ -6,14 +6,15 @@
 #   ray_node.sh stop              stop what this script started here
 #
 # Environment: RAY_PORT (6379), RAY_NODE_IP (the address others reach this node by; default: Ray's own guess),
-# RAY_GPUS (default: what Ray finds), TOOL_RL_VENV (the environment; default: .venv-gpu, else .venv, in the project).
+# RAY_GPUS and RAY_CPUS (what Ray may hand out; default: what it finds), RAY_NODE_STATE (where Ray's session and log lie),
+# TOOL_RL_VENV (the environment; default: .venv-gpu, else .venv, in the project).
 set -euo pipefail
 
 root="$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)"
 venv="${TOOL_RL_VENV:-$root/.venv-gpu}"
 [ -x "$venv/bin/ray" ] || venv="$root/.venv"
 ray="$venv/bin/ray"
-state="/tmp/tool-rl-ray-$(id -u)-${SLURM_JOB_ID:-by-hand}"
+state="${RAY_NODE_STATE:-/tmp/tool-rl-ray-$(id -u)-${SLURM_JOB_ID:-by-hand}}"
 
 fail() {
   printf 'ray_node: %s\n' "$@" >&2
@@ -55,6 +56,7 @@ stop_own() {
 options=(--disable-usage-stats --temp-dir "$state")
 [ -z "${RAY_NODE_IP:-}" ] || options+=(--node-ip-address "$RAY_NODE_IP")
 [ -z "${RAY_GPUS:-}" ] || options+=(--num-gpus "$RAY_GPUS")
+[ -z "${RAY_CPUS:-}" ] || options+=(--num-cpus "$RAY_CPUS")
 
 case "${1:-}" in
   head)

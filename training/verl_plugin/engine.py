@@ -25,12 +25,11 @@ from verl.workers.engine.base import EngineRegistry
 from verl.workers.engine.fsdp.transformer_impl import FSDPEngineWithLMHead
 from verl.workers.engine.utils import detach_tree, postprocess_batch_func, prepare_micro_batches
 
+from training.launch.cpu_env import TRAIN_LAYERS
 from training.verl_plugin.grouping import group_rows, has_column, rows_with_signal
 from training.verl_plugin.packing import Packed, hidden_states, pack, use_packed_attention
 from training.verl_plugin.selected import selected_log_probs
 
-TRAIN_LAYERS = "TOOL_RL_TRAIN_LAYERS"
-"""Environment variable: how many of the last decoder layers are trained; unset or 0 trains everything."""
 _Base: Any = FSDPEngineWithLMHead
 # verl's registration decorator hides the class from type checkers.
 

@@ -1,6 +1,7 @@
 """Which rows of a mini-batch are worth a pass, and which go through it together."""
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from typing import Any
 
@@ -9,19 +10,21 @@ from torch import Tensor
 from training.verl_plugin.packing import sharing
 
 Rows = list[int]
+EVERY_ROW = "TOOL_RL_EVERY_ROW"
 
 
 def rows_with_signal(data: Any) -> Rows:
     """Return the rows whose loss can move a weight.
 
     A rollout with zero advantage has zero policy gradient. Where the loss also has an entropy or a reference term, or
-    is no policy loss at all, every row counts. One row at least is kept, for the step's loss and metrics.
+    is no policy loss at all, every row counts. One row at least is kept, for the step's loss and metrics. With the
+    environment variable `TOOL_RL_EVERY_ROW=1` all are kept: benches compare whole passes.
 
     Args:
         data: a mini-batch (TensorDict) with the nested column `advantages`.
     """
     every = list(range(len(data)))
-    if not has_column(data, "advantages") or has_column(data, "ref_log_prob"):
+    if not has_column(data, "advantages") or has_column(data, "ref_log_prob") or os.environ.get(EVERY_ROW) == "1":
         return every
     return [i for i, row in enumerate(data["advantages"].unbind(0)) if bool((row != 0).any())] or every[:1]
 

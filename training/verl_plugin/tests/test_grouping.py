@@ -56,5 +56,10 @@ def test_a_reference_term_keeps_every_row():
     assert rows_with_signal(columns([0.0, 0.0], [0.5], ref_log_prob=0)) == [0, 1]
 
 
+def test_every_row_is_kept_on_request(monkeypatch):
+    monkeypatch.setenv("TOOL_RL_EVERY_ROW", "1")
+    assert rows_with_signal(columns([0.0, 0.0], [0.5], [0.0])) == [0, 1, 2]
+
+
 def test_one_row_is_kept_where_none_has_signal():
     assert rows_with_signal(columns([0.0], [0.0, 0.0])) == [0]

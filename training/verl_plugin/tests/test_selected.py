@@ -42,6 +42,27 @@ def test_entropy_of_known_distributions():
     assert entropy[1].item() == pytest.approx(0.0, abs=1e-5)
 
 
+@pytest.mark.parametrize("both", [True, False])
+def test_gradients_through_the_entropy_equal_the_plain_way(both, monkeypatch):
+    monkeypatch.setattr(selected, "CHUNK", 16)
+    torch.manual_seed(3)
+    hidden = torch.randn(40, 12, requires_grad=True)
+    weight = torch.randn(50, 12, requires_grad=True)
+    labels = torch.randint(0, 50, (40,))
+    of_log_probs, of_entropy = torch.randn(40) * both, torch.randn(40)
+
+    got, entropy = selected_log_probs(hidden, weight, labels, 0.7, with_entropy=True)
+    loss = (entropy * of_entropy).sum() + ((got * of_log_probs).sum() if both else 0)
+    got_grads = torch.autograd.grad(loss, (hidden, weight))
+    spread = torch.distributions.Categorical(logits=(hidden @ weight.T) / 0.7)
+    want = (spread.entropy() * of_entropy).sum() + (plain(hidden, weight, labels, 0.7) * of_log_probs).sum()
+    want_grads = torch.autograd.grad(want, (hidden, weight))
+
+    torch.testing.assert_close(entropy, spread.entropy(), rtol=1e-5, atol=1e-5)
+    for ours, theirs in zip(got_grads, want_grads, strict=True):
+        torch.testing.assert_close(ours, theirs, rtol=1e-4, atol=1e-4)
+
+
 def test_no_position_gives_empty_tensors_and_a_gradient():
     hidden = torch.zeros(0, 4, requires_grad=True)
     log_probs, entropy = selected_log_probs(hidden, torch.eye(4, requires_grad=True), torch.zeros(0, dtype=torch.long))
