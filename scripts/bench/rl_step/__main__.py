@@ -41,8 +41,10 @@ OVERRIDES = (
 def ours(root: Path) -> tuple[Path, list[dict[str, Any]]]:
     """Run our side; return its run directory and the lines of its metrics."""
     command = [sys.executable, "-m", "scripts.cli", "run", "--profile", "cpu_smol", f"tool_rl.run_root={root}"]
-    # The untrained model earns nothing, and rollouts without advantage are left out of an update: not here.
-    subprocess.run([*command, *OVERRIDES], check=True, env={**os.environ, EVERY_ROW: "1"})
+    # The untrained model earns nothing, and rollouts without advantage are left out of an update: not here. Ray gives
+    # its workers a low priority: here they get the peer's.
+    fair = {EVERY_ROW: "1", "RAY_worker_niceness": "0"}
+    subprocess.run([*command, *OVERRIDES], check=True, env={**os.environ, **fair})
     run = next(path.parent for path in root.glob("*/config.yaml"))
     return run, [json.loads(line) for line in (run / "metrics.jsonl").read_text(encoding="utf-8").splitlines()]
 

@@ -6,6 +6,7 @@ import subprocess
 import sys
 from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
@@ -114,6 +115,39 @@ def test_a_running_cluster_is_joined_with_what_its_nodes_have() -> None:
     assert (ray["address"], ray["num_cpus"], ray["num_gpus"]) == ("10.0.0.1:6379", None, None)
     alone = value(launch("trainer.n_gpus_per_node=2"), "ray_kwargs.ray_init")
     assert isinstance(alone, dict) and alone["num_gpus"] == 2 and "address" not in alone
+
+
+def test_rows_of_your_own_get_the_profile_s_wider_windows_unless_you_say_otherwise(tmp_path: Path) -> None:
+    rows = tmp_path / "rows.jsonl"
+    rows.write_text("{}\n", encoding="utf-8")
+    synthesised = launch(profile="cpu_smol")
+    own = launch(profile="cpu_smol", environ={"TRAIN_DATA_PATH": str(rows)})
+    told = launch("data.max_prompt_length=900", "tool_rl.records.data.max_response_length=1500", profile="cpu_smol",
+                  environ={"TRAIN_DATA_PATH": str(rows), "MAX_USER_TURNS": "6"})  # fmt: skip
+    prompt, response = "data.max_prompt_length", "data.max_response_length"
+    assert value(own, "tool_rl.world.kind") == "import"
+    assert [value(found, prompt) for found in (synthesised, own, told)] == [400, 1200, 900]
+    assert [value(found, response) for found in (synthesised, own, told)] == [320, 1600, 1500]
+    assert value(own, "tool_rl.limits.max_tokens") == 1600, "what follows from a window follows it"
+    assert value(told, "actor_rollout_ref.rollout.multi_turn.max_user_turns") == 6
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+def test_settings_for_rows_of_your_own_are_keys_that_exist(profile: str, tmp_path: Path) -> None:
+    rows = tmp_path / "rows.jsonl"
+    rows.write_text("{}\n", encoding="utf-8")
+    launch(profile=profile, environ={"TRAIN_DATA_PATH": str(rows)})
+    names = value(launch(profile=profile), "tool_rl.records")
+    assert isinstance(names, dict)
+    for key in dotted(names):
+        value(launch(profile=profile), key)
+
+
+def dotted(tree: dict[str, Any], prefix: str = "") -> list[str]:
+    found: list[str] = []
+    for name, inner in tree.items():
+        found += dotted(inner, f"{prefix}{name}.") if isinstance(inner, dict) else [f"{prefix}{name}"]
+    return found
 
 
 def test_the_world_s_measures_are_the_simulator_s() -> None:
