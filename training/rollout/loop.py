@@ -90,7 +90,9 @@ class ToolRlAgentLoop(AgentLoopBase):
         session = Session(
             task, world, world.schemas, limits, parse_turn, seed, count=self._count, instructions=instructions
         )
-        engine = _VerlEngine(self, {**sampling_params, "seed": seed}, f"{task.id}-{sample}")
+        # Ids are all that is read: without `detokenize` the engine would put every token into text as it comes.
+        params = {**sampling_params, "seed": seed, "detokenize": False}
+        engine = _VerlEngine(self, params, f"{task.id}-{sample}")
         tools = tool_functions(task, world.schemas)
         return TokenPolicy(engine, tools, self.rollout_config.response_length, turn_tokens), session
 
