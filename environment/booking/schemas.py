@@ -2,6 +2,8 @@
 
 Ours is a JSON array with real JSON Schema, ports and defaults. The reference's is JSON Lines with BFCL's type names
 (`dict`, `float`, `tuple`) and everything else in prose; it is read as it stands, so it carries no ports or defaults.
+Its `response` is one and the same wrapper for all tools, which a quarter of its own recordings do not have, so it is
+no shape to judge answers by and is left out.
 """
 from __future__ import annotations
 
@@ -31,6 +33,7 @@ class _Row(BaseModel):
     group: str = ""
     takes: dict[str, str] = Field(default_factory=dict)
     gives: dict[str, str] = Field(default_factory=dict)
+    response: dict[str, Any] = Field(default_factory=dict)
 
 
 def load_schemas(path: Path | None = None) -> dict[str, ToolSchema]:
@@ -67,7 +70,8 @@ def _schema(row: object, where: str) -> ToolSchema:
         place = ".".join(map(str, first["loc"]))
         raise DataError(f"{place}: {first['msg']}", where=where, got=first.get("input")) from error
     parameters = cast("Mapping[str, Any]", _json_schema(read.parameters))
-    return ToolSchema(read.name, read.description, parameters, read.group, read.takes, read.gives)
+    response = {} if read.parameters.get("type") == "dict" else read.response
+    return ToolSchema(read.name, read.description, parameters, read.group, read.takes, read.gives, response)
 
 
 def _json_schema(schema: object) -> Any:

@@ -39,6 +39,16 @@ class SeedWorld:
         for family in (self.hotels, self.flights, self.attractions, self.cars, self.taxis):
             self._tools |= family.tools
 
+    @property
+    def provenance(self) -> str:
+        """Where a recorded answer of this world says it comes from."""
+        return f"seed-world seed={self.seed}"
+
+    @property
+    def stopped(self) -> str | None:
+        """Never: a simulator can always be asked."""
+        return None
+
     def call(self, name: str, arguments: Mapping[str, JsonValue]) -> WorldAnswer:
         """Return the answer to one call; unknown tools, wrong arguments and misses are answers too."""
         return answer_call(self.schemas, name, arguments, self._look_up)

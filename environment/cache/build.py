@@ -9,22 +9,22 @@ from environment.booking.schemas import load_schemas
 from environment.booking.seed_world import SeedWorld, WorldSize
 from environment.cache.plan import planned_calls
 from environment.cache.report import BuildReport
-from environment.cache.sources import Row, Unusable, record_rows
+from environment.cache.sources import Recorded, Row, Unusable, record_rows
 from environment.cache.writer import CacheWriter
 from environment.core.calls import JsonValue, ResultStatus
 from environment.core.errors import nearest_name
 from environment.core.schema import ToolSchema
+from environment.core.shapes import Shapes
 
 
 def build_seed_cache(path: Path, seed: int = 0, size: WorldSize | None = None) -> BuildReport:
     """Record the simulated world of a seed and size at `path`; same seed and size, same content hash."""
     world = SeedWorld(seed, size)
-    provenance = f"seed-world seed={seed}"
     with CacheWriter(path, world.schemas) as writer:
         for tool, arguments in planned_calls(world):
             answer = world.call(tool, arguments)
             if answer.status is ResultStatus.OK:
-                writer.add(tool, arguments, answer.status, answer.value, provenance)
+                writer.add(tool, arguments, answer.status, answer.value, world.provenance)
             else:
                 writer.skip(f"{tool}: {answer.status}")
     return writer.report
@@ -46,22 +46,29 @@ def import_records(
 
 
 def import_rows(
-    path_out: Path, rows: Iterable[Row], schemas: Mapping[str, ToolSchema] | None = None, *, extend: bool = False
+    path_out: Path,
+    rows: Iterable[Row],
+    schemas: Mapping[str, ToolSchema] | None = None,
+    *,
+    extend: bool = False,
+    drop_odd: bool = False,
 ) -> BuildReport:
     """Make recorded calls the world at `path_out`.
 
     Rows that can't be used, and calls of unknown tools, are left out; the report counts them by reason and names the
-    first of each. Where two rows hold different answers to one call, the first stays and the report names both.
+    first of each. Where two rows hold different answers to one call, the first stays and the report names both. An
+    answer that does not have the shape its tool states is kept and reported: gold rows may be built on it.
 
     Args:
         extend: keep what the file holds already, where it is there, instead of starting a new one.
+        drop_odd: leave out answers of another shape.
 
     Raises:
         DataError: a source broke off; the world is not written.
         WorldError: nothing to write, or the file can't be written.
     """
     known = schemas or load_schemas()
-    origin = path_out if extend and path_out.exists() else None
+    origin, shapes = path_out if extend and path_out.exists() else None, Shapes(known)
     with CacheWriter(path_out, known, start_from=origin) as writer:
         for row in rows:
             if isinstance(row, Unusable):
@@ -70,8 +77,20 @@ def import_rows(
                 near = nearest_name(row.tool, known)
                 writer.skip(f"unknown tool {row.tool}" + (f", nearest {near}" if near else ""), row.source)
             else:
-                writer.add(row.tool, row.arguments, _status(row.response), row.response, row.source)
+                _add(writer, row, shapes, drop_odd=drop_odd)
     return writer.report
+
+
+def _add(writer: CacheWriter, row: Recorded, shapes: Shapes, *, drop_odd: bool) -> None:
+    status = _status(row.response)
+    problem = shapes.problem(row.tool, row.response) if status is ResultStatus.OK else None
+    if problem is not None:
+        reason, place = f"no answer of {row.tool}", f"{row.source}: {problem}"
+        if drop_odd:
+            writer.skip(reason, place)
+            return
+        writer.note_odd(reason, place)
+    writer.add(row.tool, row.arguments, status, row.response, row.source)
 
 
 def _status(response: JsonValue) -> ResultStatus:

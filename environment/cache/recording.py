@@ -28,6 +28,7 @@ from environment.core.canonical import json_key
 from environment.core.dispatch import World, answer_call, failure
 from environment.core.errors import WorldError
 from environment.core.schema import ToolSchema
+from environment.core.upstream import Upstream, UpstreamFailure
 from environment.core.validate import check_canonical
 
 JOURNAL_ID = 0x746C726A
@@ -49,8 +50,8 @@ class RecordingWorld:
 
         Args:
             journal: the file that grows.
-            upstream: who is asked. Only its `ok` and `upstream_error` answers are kept; it may raise, which is answered
-                as an upstream error and kept nowhere.
+            upstream: who is asked, an `Upstream` or any other world. Only its `ok` and `upstream_error` answers are
+                kept; it may raise, which is answered as an upstream error and kept nowhere.
             base: a recorded world that is looked up first.
             provenance: where the upstream's answers come from, kept with them.
         """
@@ -58,7 +59,7 @@ class RecordingWorld:
         self.counts: Counter[str] = Counter()
         """Calls by what answered them: `base`, `journal`, `upstream`, and `failed` for an upstream that raised."""
         self._upstream, self._base = upstream, base
-        self._provenance = provenance or type(upstream).__name__
+        self._provenance = provenance or _provenance(upstream)
         self._local = threading.local()
         self._db()
 
@@ -78,6 +79,11 @@ class RecordingWorld:
             return self._ask(schema.name, canonical, arguments)
 
         return answer_call(self.schemas, name, arguments, look_up)
+
+    def kept_count(self) -> int:
+        """Return how many answers the journal holds."""
+        with files_as_world_errors("can't read the journal", self.journal):
+            return self._db().execute("SELECT count(*) FROM entries").fetchone()[0]
 
     def close(self) -> None:
         """Close the journal; a later call opens it again."""
@@ -108,6 +114,9 @@ class RecordingWorld:
         """Ask the upstream; None where it has no answer."""
         try:
             answer = self._upstream.call(tool, arguments)
+        except UpstreamFailure as error:
+            self.counts["failed"] += 1
+            return failure(ResultStatus.UPSTREAM_ERROR, error.what)
         except Exception as error:  # an upstream is anyone's code behind anyone's network
             self.counts["failed"] += 1
             return failure(ResultStatus.UPSTREAM_ERROR, f"The service failed: {type(error).__name__}")
@@ -158,12 +167,20 @@ def seal(journal: Path, out: Path, schemas: Mapping[str, ToolSchema], base: Path
     return writer.report
 
 
+def _provenance(upstream: World) -> str:
+    return upstream.provenance if isinstance(upstream, Upstream) else type(upstream).__name__
+
+
 def _open_journal(path: Path) -> sqlite3.Connection:
     with files_as_world_errors("can't open the journal", path):
         path.parent.mkdir(parents=True, exist_ok=True)
         db = sqlite3.connect(path, timeout=BUSY_S, isolation_level="IMMEDIATE")
         if _foreign(db):
             raise WorldError("a SQLite file, but not a journal", where=str(path), fix="name another file")
+        version = db.execute("PRAGMA user_version").fetchone()[0]
+        if version not in (0, FORMAT):
+            fix = "seal it with the version that wrote it"
+            raise WorldError("a journal of another format", where=str(path), got=version, expected=str(FORMAT), fix=fix)
         _retried(lambda: db.execute("PRAGMA journal_mode = WAL"))
         _begin(db)
     return db

@@ -35,4 +35,6 @@ class BuildReport:
     """Reason → number of records left out."""
     seconds: float = 0.0
     examples: dict[str, str] = field(default_factory=dict[str, str])
-    """Reason → the first place where something was left out for it."""
+    """Reason → the first place where something was left out or odd for it."""
+    odd: dict[str, int] = field(default_factory=dict[str, int])
+    """Reason → number of answers that were kept though they do not have the shape that their tool states."""

@@ -69,6 +69,13 @@ class CachedWorld:
             key, status, given, *_ = row
             yield Recording(key, given or key, ResultStatus(status), self._vouched(tool, row))
 
+    def keys(self, tool: str) -> Iterator[str]:
+        """Yield the canonical keys of a tool, in order, without reading the answers."""
+        after, query = "", "SELECT key FROM entries WHERE tool = ? AND key > ? ORDER BY key LIMIT ?"
+        while page := self._rows(query, (tool, after, 20 * _PAGE)):
+            yield from (row[0] for row in page)
+            after = page[-1][0]
+
     def find(self, tool: str, key: str) -> Recording | None:
         """Return what is recorded under a canonical key."""
         for row in self._rows(f"{_SELECT} WHERE tool = ? AND key = ?", (tool, key)):

@@ -1,14 +1,19 @@
 """Looking at recorded worlds as a whole: counts and sizes, differences of two, and the way back to JSON."""
 from __future__ import annotations
 
+import heapq
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
+from difflib import SequenceMatcher
 from pathlib import Path
 from typing import Any
 
 from environment.cache.layout import files_as_world_errors
 from environment.cache.store import CachedWorld, Recording
+
+_ALIKE = 0.6
+"""Likeness, 0 to 1, below which a key is no near one."""
 
 
 @dataclass(frozen=True)
@@ -43,6 +48,21 @@ def statistics(world: CachedWorld) -> dict[str, Any]:
         "tools_without_entries": [name for name in world.schemas if name not in tools],
         "sources": world.sources(),
     }
+
+
+def nearest_calls(world: CachedWorld, tool: str, key: str, count: int = 3) -> list[str]:
+    """Return the recorded keys of a tool that are most like `key`, best first: for people, who look for a slip.
+
+    Models are not told: a world that hints at what it has recorded can be searched instead of reasoned about.
+    """
+    matcher = SequenceMatcher(b=key, autojunk=False)
+
+    def likeness(other: str) -> float:
+        matcher.set_seq1(other)
+        return matcher.ratio() if matcher.quick_ratio() > _ALIKE else 0.0
+
+    rated = ((likeness(other), other) for other in world.keys(tool))
+    return [other for rate, other in heapq.nlargest(count, rated) if rate > _ALIKE]
 
 
 def differences(first: CachedWorld, second: CachedWorld) -> Iterator[Difference]:

@@ -52,6 +52,7 @@ class CacheWriter:
         self._conflicts: list[Conflict] = []
         self._skipped: dict[str, int] = {}
         self._examples: dict[str, str] = {}
+        self._odd: dict[str, int] = {}
         self._report: BuildReport | None = None
 
     def __enter__(self) -> CacheWriter:
@@ -133,6 +134,11 @@ class CacheWriter:
         if source is not None:
             self._examples.setdefault(reason, source)
 
+    def note_odd(self, reason: str, source: str) -> None:
+        """Count an answer that was kept though it does not look like its tool's; the first place is kept."""
+        self._odd[reason] = self._odd.get(reason, 0) + 1
+        self._examples.setdefault(reason, source)
+
     def _source(self, text: str) -> int:
         if text not in self._sources:
             self._sources[text] = len(self._sources) + 1
@@ -164,7 +170,7 @@ class CacheWriter:
         seconds = time.monotonic() - self._started
         self._report = BuildReport(
             self.path, entries, by_tool, whole, self._duplicates, tuple(self._conflicts), self._skipped, seconds,
-            self._examples,
+            self._examples, self._odd,
         )  # fmt: skip
 
 

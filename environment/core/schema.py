@@ -23,7 +23,9 @@ class ToolSchema:
     takes: Mapping[str, str] = field(default_factory=dict[str, str])
     """Parameter path → port."""
     gives: Mapping[str, str] = field(default_factory=dict[str, str])
-    """Response path → port; `[]` stands for any item of a list."""
+    """Response path → port; `[]` stands for any item of a list, `[key=value]` for those of which that holds."""
+    response: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    """Shape of an answer as JSON Schema: what must be there, open to more; empty where none is stated."""
 
     @property
     def properties(self) -> Mapping[str, Any]:

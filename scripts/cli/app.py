@@ -15,6 +15,7 @@ import typer
 
 from environment.core.errors import ToolRlError
 from scripts.cli.serve import serve
+from scripts.cli.tools import tools_app
 from scripts.cli.world import STAGE, world_app
 
 Overrides = Annotated[list[str] | None, typer.Argument(metavar="[KEY=VALUE]...", help="Settings, as for Hydra.")]
@@ -64,6 +65,7 @@ def plan(overrides: Overrides = None, profile: Profile = None) -> None:
 
 
 app.add_typer(world_app, name="world")
+app.add_typer(tools_app, name="tools")
 app.command()(serve)
 
 

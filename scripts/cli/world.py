@@ -12,6 +12,8 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
+from scripts.cli.opening import MaxRequests, Mode, ModeOption, Upstream, UpstreamOption, WorldSeed, open_in_mode
+
 STAGE = "stage"
 World = Annotated[Path, typer.Argument(help="A recorded world (.db).")]
 Schemas = Annotated[Path | None, typer.Option("--tool-schema-path", help="Tool schemas; the BookingAPI by default.")]
@@ -61,6 +63,7 @@ def import_(
     out: Annotated[Path, typer.Argument(help="The world to write.")],
     sources: Annotated[list[Path], typer.Argument(help="Caches (.json), ComplexFuncBench or records (.jsonl).")],
     extend: Annotated[bool, typer.Option("--extend", help="Keep what the world holds already.")] = False,
+    drop_odd: Annotated[bool, typer.Option("--drop-odd", help="Leave out answers that are not their tool's.")] = False,
     tool_schema_path: Schemas = None,
 ) -> None:
     """Make what others have recorded a world; nothing is written unless every file is read to its end.
@@ -78,7 +81,7 @@ def import_(
     if out.exists() and not extend:
         raise DataError("the world exists", where=str(out), fix="name another file, or add to this one with --extend")
     rows = (row for path in sources for row in read_source(path))
-    _say_report(import_rows(out, rows, load_schemas(tool_schema_path), extend=extend))
+    _say_report(import_rows(out, rows, load_schemas(tool_schema_path), extend=extend, drop_odd=drop_odd))
 
 
 @world_app.command()
@@ -149,6 +152,76 @@ def export(
         typer.echo(f"{export_json(opened, out)} calls written to {out}")
 
 
+@world_app.command(
+    context_settings={"allow_extra_args": True, "ignore_unknown_options": True}, add_help_option=False
+)
+def expand(ctx: typer.Context) -> None:
+    """Grow a world by asking an upstream; `--help` lists the flags, which are those of environment/expand_cache.py.
+
+    Example: tool-rl world expand --cache-path world.db --upstream seed --dry-run
+    """
+    from environment.expansion.entry import main
+
+    raise typer.Exit(main(ctx.args, "tool-rl world expand"))
+
+
+@world_app.command()
+def ask(
+    tool: Annotated[str, typer.Argument(help="Name of a tool.")],
+    arguments: Annotated[str, typer.Argument(help="A JSON object.")],
+    world: Annotated[Path | None, typer.Option(help="A recorded world (.db).")] = None,
+    mode: Mode = ModeOption.recorded,
+    upstream: Upstream = UpstreamOption.none,
+    world_seed: WorldSeed = 0,
+    max_requests: MaxRequests = None,
+    tool_schema_path: Schemas = None,
+) -> None:
+    """Ask one call and print its answer as JSON; end with status 1 unless the answer is ok.
+
+    Example: tool-rl world ask Search_Hotel_Destination '{"query": "Oslo"}' --mode simulated
+    """
+    from environment.core.errors import DataError
+
+    try:
+        given = json.loads(arguments)
+    except (ValueError, RecursionError) as error:
+        raise DataError(f"not JSON: {error}", where="arguments", got=arguments, expected="a JSON object") from error
+    if not isinstance(given, dict):
+        raise DataError("not an object", where="arguments", got=arguments, expected='{"name": value, …}')
+    opened = open_in_mode(world, mode, upstream, world_seed, max_requests, tool_schema_path)
+    answer = opened.call(tool, given)
+    typer.echo(json.dumps({"status": answer.status, "value": answer.value}, ensure_ascii=False, indent=1))
+    if answer.status == "miss" and mode is ModeOption.recorded:
+        _say_nearest(opened, tool, given)
+    if answer.status != "ok":
+        raise typer.Exit(1)
+
+
+@world_app.command()
+def seal(world: World, tool_schema_path: Schemas = None) -> None:
+    """Put what was recorded since (WORLD.journal, left by --mode record) into the world; the journal goes.
+
+    Example: tool-rl world seal world.db
+    """
+    from environment.booking.schemas import load_schemas
+    from environment.cache import recording
+    from environment.expansion.files import ExpansionFiles
+
+    files = ExpansionFiles(world)
+    with files.locked():
+        base = world if world.exists() else None
+        _say_report(recording.seal(files.journal, world, load_schemas(tool_schema_path), base))
+        files.tidy(finished=False)
+
+
+def _say_nearest(world: Any, tool: str, arguments: dict[str, Any]) -> None:
+    from environment.cache.survey import nearest_calls
+    from environment.core.canonical import canonical_key
+
+    for key in nearest_calls(world, tool, canonical_key(world.schemas[tool], arguments)):
+        typer.echo(f"nearest recorded: {key}", err=True)
+
+
 def _open(path: Path, schemas: Path | None) -> Any:
     from environment.booking.schemas import load_schemas
     from environment.cache.store import CachedWorld
@@ -163,6 +236,8 @@ def _say_report(report: Any) -> None:
         typer.echo(f"{report.duplicates} answers were recorded already")
     for reason, count in sorted(report.skipped.items()):
         typer.echo(f"left out {count}: {reason} (first: {report.examples.get(reason, '?')})")
+    for reason, count in sorted(report.odd.items()):
+        typer.echo(f"kept {count}: {reason} (first: {report.examples[reason]}); --drop-odd leaves them out")
     for conflict in report.conflicts[:10]:
         call = f"{conflict.tool} {json.dumps(conflict.arguments)}"
         typer.echo(f"two answers: {call}: kept {conflict.kept}, not {conflict.refused}")

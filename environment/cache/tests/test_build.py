@@ -9,8 +9,9 @@ import pytest
 
 from environment.booking.schemas import load_schemas
 from environment.booking.tests.conftest import SMALL
-from environment.cache.build import build_seed_cache, import_records
+from environment.cache.build import build_seed_cache, import_records, import_rows
 from environment.cache.plan import calendar, planned_calls, routes
+from environment.cache.sources import Recorded
 from environment.cache.store import CachedWorld
 from environment.core.calls import ResultStatus
 from environment.core.canonical import canonical_key
@@ -93,3 +94,25 @@ def test_the_reference_records_replay(tmp_path: Path) -> None:
 def test_evaluation_records_without_responses_are_counted(tmp_path: Path) -> None:
     report = import_records(tmp_path / "w", read("eval_100.jsonl"))
     assert report.skipped == {"no response stored": 293}
+
+
+def test_answers_that_are_not_their_tools_are_told_and_dropped_on_demand(tmp_path: Path) -> None:
+    city = {"dest_id": "1", "search_type": "city", "name": "Oslo"}
+    rows = [
+        Recorded("Search_Hotel_Destination", {"query": "Oslo"}, {"data": [city]}, "a"),
+        Recorded("Search_Hotel_Destination", {"query": "Bergen"}, [city], "a"),
+        Recorded("Search_Hotels", {"dest_id": "1", "search_type": "city"}, {"data": [city]}, "b"),
+        Recorded("Search_Hotels", {"dest_id": "2", "search_type": "city"}, {"status": True, "data": {}}, "c"),
+        Recorded("Search_Hotels", {"dest_id": "3", "search_type": "city"}, {"status": False, "message": "no"}, "d"),
+    ]
+    kept = import_rows(tmp_path / "kept.db", rows)
+    assert (kept.entries, kept.odd, kept.skipped) == (5, {"no answer of Search_Hotels": 2}, {})
+    assert kept.examples["no answer of Search_Hotels"].startswith("b: data is no object")
+    dropped = import_rows(tmp_path / "dropped.db", rows, drop_odd=True)
+    assert (dropped.entries, dropped.odd, dropped.skipped) == (3, {}, {"no answer of Search_Hotels": 2})
+
+
+def test_the_rows_of_the_reference_hold_five_answers_of_other_tools(tmp_path: Path) -> None:
+    report = import_records(tmp_path / "w.db", read("eval_100.jsonl"))
+    assert report.odd == {"no answer of Get_Availability_Calendar": 4, "no answer of Search_Flights": 1}
+    assert import_records(tmp_path / "t.db", read("bfcl_training_3_per_workflow.jsonl")).odd == {}

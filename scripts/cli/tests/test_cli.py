@@ -19,7 +19,10 @@ from training.launch.tests.fakes import tiny
 
 pytestmark = pytest.mark.slow  # starts processes
 REPO = Path(__file__).resolve().parents[3]
-VERBS = ("run", "plan", "world", "serve", "synth", "preprocess", "model", "sft", "rl", "export", "evaluate", "report")
+VERBS = (
+    "run", "plan", "world", "tools", "serve", "synth", "preprocess", "model", "sft", "rl", "export", "evaluate",
+    "report",
+)  # fmt: skip
 
 
 def tool_rl(*arguments: str, **environ: str) -> subprocess.CompletedProcess[str]:

@@ -135,3 +135,134 @@ def test_serve_refuses_to_listen_for_others_without_a_token(small: Path, monkeyp
     monkeypatch.delenv("TOOL_RL_SERVE_TOKEN", raising=False)
     result = CliRunner().invoke(app, ["serve", str(small), "--host", "0.0.0.0"])
     assert isinstance(result.exception, ToolRlError) and "TOOL_RL_SERVE_TOKEN" in str(result.exception)
+
+
+def test_expand_says_its_cost_then_grows_the_world_and_repeats_nothing(tmp_path: Path) -> None:
+    flags = ("expand", "--cache-path", tmp_path / "w.db", "--upstream", "seed", "--cities", 5, "--hotels", 1)
+    flags += ("--workflows", "Search_Taxi", "--batch-size-step0", 3, "--max-branches-per-step", 3)
+    cost = world(*flags, "--dry-run")
+    assert cost.exit_code == 0 and "none of them is paid for" in said(cost) and not list(tmp_path.iterdir())
+    grown = world(*flags)
+    assert grown.exit_code == 0 and "1 of 1 workflows complete" in said(grown)
+    assert "nothing new" in said(world(*flags))
+    assert "all as recorded" in said(world("verify", tmp_path / "w.db"))
+
+
+def test_expand_has_the_references_flags() -> None:
+    text = said(world("expand", "--help"))
+    for flag in (
+        "--mode", "--functions", "--workflows", "--exclude-workflows", "--max-chains-per-workflow",
+        "--samples-per-function", "--cache-path", "--tool-schema-path", "--batch-size-step0", "--batch-size-dependent",
+        "--max-branches-per-step", "--max-workers", "--workflow-workers", "--workflow-templates", "--random-seed",
+        "--verbose", "--model",
+    ):  # fmt: skip
+        assert flag in text
+
+
+@pytest.mark.parametrize(
+    ("flags", "status", "text"),
+    [
+        ((), 2, "--cache-path"),
+        (("--cache-path", "w.json", "--upstream", "seed"), 2, "tool-rl world import w.db w.json"),
+        (("--cache-path", "w.db"), 2, "RAPID_API_KEY"),
+        (("--cache-path", "w.db", "--upstream", "seed", "--max-workers", "0"), 2, "--max-workers"),
+        (("--cache-path", "w.db", "--upstream", "seed", "--cities", "900"), 2, "WorldSize.cities"),
+        (("--cache-path", "w.db", "--upstream", "seed", "--workflows", "Serch"), 1, "no such workflow"),
+        (("--cache-path", "w.db", "--upstream", "seed", "--workflow-templates", "no.json"), 1, "no.json"),
+        (("--cache-path", ".", "--upstream", "seed"), 2, "a folder"),
+    ],
+)
+def test_expand_with_wrong_flags_says_what_is_wrong(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, flags: tuple[str, ...], status: int, text: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("RAPID_API_KEY", raising=False)
+    result = world("expand", *flags)
+    assert result.exit_code == status and text in result.output, result.output
+
+
+def test_the_script_entry_is_the_same_command(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "environment.expand_cache", "--cache-path", str(tmp_path / "w.db")]
+    command += ["--upstream", "seed", "--mode", "independent", "--functions", "Search_Car_Location"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0 and "1 of 1 workflows complete" in done.stdout, done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_ask_in_each_mode(small: Path) -> None:
+    call = ("ask", "Search_Hotel_Destination", '{"query": "oslo"}')
+    found = world(*call, "--world", small)
+    assert found.exit_code == 0 and json.loads(found.stdout)["value"] == ROW["response"]
+    miss = world("ask", "Search_Hotel_Destination", '{"query": "osslo"}', "--world", small)
+    assert miss.exit_code == 1 and 'nearest recorded: {"query":"oslo"}' in miss.output
+    assert world(*call, "--mode", "simulated").exit_code == 0
+    grown = world("ask", "Search_Flight_Location", '{"query": "oslo"}', "--world", small, "--mode", "record",
+                  "--upstream", "seed")  # fmt: skip
+    assert grown.exit_code == 0
+    assert "2 entries of 2 tools" in said(world("seal", small)) and not small.with_name("w.db.journal").exists()
+    assert world("ask", "Search_Flight_Location", '{"query": "oslo"}', "--world", small).exit_code == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "text"),
+    [
+        (("X", "{}"), "no recorded world given"),
+        (("X", "{", "--mode", "simulated"), "not JSON"),
+        (("X", "[]", "--mode", "simulated"), "not an object"),
+        (("X", "{}", "--mode", "simulated", "--world", "w.db"), "has no file"),
+        (("Serch_Taxi", "{}", "--mode", "simulated"), "did you mean Search_Taxi?"),
+        (("X", "{}", "--world", "none.db"), "no recorded world"),
+    ],
+)
+def test_ask_with_wrong_arguments_says_what_is_wrong(arguments: tuple[str, ...], text: str) -> None:
+    result = world("ask", *arguments)
+    assert result.exit_code != 0 and text in said(result)
+
+
+def test_seal_without_a_journal_says_so(small: Path) -> None:
+    assert "no journal" in said(world("seal", small))
+
+
+def tools(*arguments: object) -> Result:
+    return CliRunner().invoke(app, ["tools", *map(str, arguments)])
+
+
+def test_tools_can_be_listed_shown_and_checked(tmp_path: Path) -> None:
+    assert "flight     Search_Flights(fromId*, toId*" in said(tools("ls")) and len(said(tools("ls")).splitlines()) == 40
+    shown = json.loads(tools("show", "Search_Hotels").stdout)
+    assert shown["gives"]["data.hotels[].hotel_id"] == "hotel_id" and shown["response"]["required"] == ["data"]
+    assert "nearest   'Search_Hotels'" in said(tools("show", "Search_Hotel"))
+    assert "it states all that ours does" in said(tools("check", Path("environment/booking_api.json").resolve()))
+    mine = tmp_path / "mine.json"
+    mine.write_text('{"name": "Search_Taxi", "parameters": {"type": "dict", "properties": {}}}')
+    result = tools("check", mine)
+    assert result.exit_code == 1 and "39 tool" in said(result) and "pick_up_place_id is missing" in said(result)
+    assert len(said(tools("check", mine, "--all")).splitlines()) > 45
+    assert "no such schema file" in said(tools("check", tmp_path / "none.json"))
+
+
+def test_edges_follow_from_ports_and_judge_what_was_mined() -> None:
+    assert "-> Search_Flights_Multi_Stops.legs[].fromId" in said(tools("edges"))
+    if not SHARED.is_dir():
+        pytest.skip("reference data not there")
+    text = said(tools("edges", "--templates", SHARED / "workflow_templates.json"))
+    assert text.endswith("538 given, 6 denied\n") or text.endswith("6 denied, 538 given\n"), text[-200:]
+
+
+def test_serve_a_simulated_world(small: Path) -> None:
+    command = [sys.executable, "-m", "scripts.cli", "serve", "--port", "0", "--mode", "simulated"]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    try:
+        assert process.stdout is not None
+        line = process.stdout.readline()
+        assert line.startswith("a world in mode simulated at ")
+        url = line.split(" at ")[1].split()[0]
+        body = json.dumps({"name": "Search_Hotel_Destination", "arguments": {"query": "Oslo"}}).encode()
+        request = urllib.request.Request(f"{url}/v1/call", body, {"Content-Type": "application/json"})
+        with urllib.request.urlopen(request, timeout=10) as answer:
+            assert json.load(answer)["status"] == "ok"
+    finally:
+        process.kill()
+        process.wait(10)
+    refused = CliRunner().invoke(app, ["serve", str(small), "--mode", "simulated"])
+    assert isinstance(refused.exception, ToolRlError) and "has no file" in str(refused.exception)
