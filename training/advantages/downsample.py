@@ -10,6 +10,8 @@ m = n, or a group without spread, gives the plain group-relative advantages (zer
 """
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import torch
 from torch import Tensor
 
@@ -48,10 +50,23 @@ def downsampled_advantages(rewards: Tensor, groups: list[str], keep: int, by_std
         by_std: divide by the standard deviation of the kept ones.
     """
     advantages = torch.zeros_like(rewards)
-    for group in dict.fromkeys(groups):
-        rows = torch.tensor([i for i, g in enumerate(groups) if g == group])
-        kept = rows[widest(rewards[rows], keep)]
+    for kept in _kept(rewards, groups, keep):
         centred = rewards[kept] - rewards[kept].mean()
         spread = rewards[kept].std() if len(kept) > 1 else torch.zeros(())
         advantages[kept] = centred / (spread + EPSILON) if by_std else centred
     return advantages
+
+
+def kept_rows(rewards: Tensor, groups: list[str], keep: int) -> Tensor:
+    """Return (rollouts,) bool, the rollouts that `downsampled_advantages` trains on."""
+    mask = torch.zeros(len(rewards), dtype=torch.bool)
+    for kept in _kept(rewards, groups, keep):
+        mask[kept] = True
+    return mask
+
+
+def _kept(rewards: Tensor, groups: list[str], keep: int) -> Iterator[Tensor]:
+    """Yield the kept rows of each group."""
+    for group in dict.fromkeys(groups):
+        rows = torch.tensor([i for i, g in enumerate(groups) if g == group])
+        yield rows[widest(rewards[rows], keep)]

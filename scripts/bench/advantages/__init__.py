@@ -1,0 +1,1 @@
+"""What the advantage pipeline costs beside verl's plain estimator."""
