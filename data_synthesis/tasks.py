@@ -27,6 +27,7 @@ class _Lenient(BaseModel):
 class _Call(_Lenient):
     function: str = Field(min_length=1)
     arguments: dict[str, Any]
+    accepted: list[dict[str, Any]] = []
 
 
 class _Edge(_Lenient):
@@ -114,12 +115,13 @@ def record_from_task(task: Task, answers: Sequence[WorldAnswer], metadata: Mappi
 
 def _step_row(task: Task, number: int, answer: WorldAnswer) -> dict[str, Any]:
     step = task.steps[number]
-    call = {"function": step.function, "arguments": step.arguments}
+    call: dict[str, Any] = {"function": step.function, "arguments": step.arguments}
+    accepted = {"accepted": list(step.accepted)} if step.accepted else {}
     edges = [{"argument": e.argument, "producer": e.producer, "field": e.field} for e in step.edges]
     outcome = {"step": number, **call, "execution_result": answer.value, "success": answer.status == "ok"}
     return {
         "step": number,
-        "ground_truth": call,
+        "ground_truth": {**call, **accepted},
         "candidate_tools": list(task.tools),
         "depends_on": list(step.depends_on),
         "edges": edges,
@@ -142,7 +144,7 @@ def _steps(row: _Record, schemas: Mapping[str, ToolSchema] | None, where: str) -
             else join_edges(call.arguments, schema, earlier, step.depends_on, row.query)
         )
         depends = tuple(sorted({*step.depends_on, *(e.producer for e in edges)}))
-        done.append(GoldStep(call.function, call.arguments, depends, edges))
+        done.append(GoldStep(call.function, call.arguments, depends, edges, tuple(call.accepted)))
         earlier.append(Earlier(number, schema, outcome.execution_result if outcome else None))
     return tuple(done)
 

@@ -7,7 +7,7 @@ of their parts that is right. No text is compared by likeness: an id is right or
 """
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import cast
 
@@ -37,6 +37,11 @@ def argument_credits(
     credits = [_credit(name, value, given, name in derived) for name, value in gold.items()]
     credits += [ArgumentCredit(name, 0.0, False, False) for name in given if name not in gold]
     return tuple(credits)
+
+
+def mean_credit(credits: Sequence[ArgumentCredit]) -> float:
+    """Return the mean credit of a call's arguments; 1 for a call that has and wants none."""
+    return sum(c.value for c in credits) / len(credits) if credits else 1.0
 
 
 def share(gold: JsonValue, given: JsonValue, depth: int = 0) -> float:

@@ -82,6 +82,12 @@ class Observations:
             return bool(parts) and all(self._shown(part, turn) for part in parts)
         return self._shown(value, turn)
 
+    def shows(self, text: str) -> bool:
+        """Say whether a value written just so stood in any answered result."""
+        if self._as_written is None:
+            self._as_written = self._first_turns(str)
+        return text in self._as_written
+
     def _shown(self, scalar: JsonValue, turn: int) -> bool:
         if self._as_written is None:
             self._as_written = self._first_turns(str)

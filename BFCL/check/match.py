@@ -20,8 +20,9 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from BFCL.check.answer import Closing
 from BFCL.check.assignment import best_assignment
-from BFCL.check.credit import ArgumentCredit, argument_credits
+from BFCL.check.credit import ArgumentCredit, argument_credits, mean_credit
 from BFCL.check.flow import Observations, value_at
 from environment.core.calls import JsonValue, ParseStatus, ResultStatus, ToolCall
 from environment.core.canonical import canonical_arguments, json_key
@@ -88,6 +89,8 @@ class Match:
     """Those of surplus and failed that say the same as an earlier call."""
     answered: bool
     """The episode ended with an answer."""
+    told: float = 1.0
+    """Share of the found values the task's own answer names that this answer names, too; 1 where it names none."""
 
     @property
     def correct_calls(self) -> int:
@@ -135,6 +138,8 @@ class GoldChain:
         for index, gold in enumerate(self._steps):
             by_tool[gold.step.function].append(index)
         self._by_tool = dict(by_tool)
+        self.closing = Closing(task.answer)
+        """What the task's own answer says."""
         self.twins = tuple(_twins(self._steps, by_tool))
         """Groups of steps that ask for the very same call."""
 
@@ -168,6 +173,8 @@ class _Gold:
 
     step: GoldStep
     arguments: dict[str, JsonValue]
+    variants: tuple[dict[str, JsonValue], ...]
+    """Every argument set that is right, `arguments` first."""
     derived: frozenset[str]
     needs: tuple[tuple[int, str], ...]
     """(producer, argument path) of each edge, then (producer, "") of each dependency without an edge."""
@@ -178,7 +185,8 @@ class _Gold:
         known = {producer for producer, _ in needs}
         needs += [(d, "") for d in step.depends_on if d not in known]
         derived = frozenset(e.argument.partition(".")[0].partition("[")[0] for e in step.edges)
-        return cls(step, canonical_arguments(schema, step.arguments), derived, tuple(needs))
+        variants = tuple(canonical_arguments(schema, a) for a in (step.arguments, *step.accepted))
+        return cls(step, variants[0], variants, derived, tuple(needs))
 
 
 def _twins(steps: Sequence[_Gold], by_tool: Mapping[str, list[int]]) -> Iterable[list[int]]:
@@ -251,22 +259,29 @@ class _Work:
             failed=failed,
             repeated=self._repeated((*surplus, *failed), excused) if left else (),
             answered=self.trajectory.stop == StopReason.ANSWER,
+            told=self.chain.closing.told(self.trajectory.answer, self.seen.shows),
         )
 
     def _weight(self, step: int, position: int) -> float:
         if self.status[position] == ResultStatus.NOT_EXECUTED:
             return _NOT_EXECUTED_WEIGHT - _LATE_COST * min(position, 1000)
         credits = self._credit(step, position)
-        fit = 1.0 + (sum(c.value for c in credits) / len(credits) if credits else 1.0)
+        fit = 1.0 + mean_credit(credits)
         flows = [self._observed(step, path, position) for _, path in self.chain.steps[step].needs if path]
         fit += _FLOW_BONUS * sum(flows) / len(flows) if flows else 0.0
         return fit + _ANSWERED_BONUS * (self.status[position] == ResultStatus.OK) - _LATE_COST * min(position, 1000)
 
     def _credit(self, step: int, position: int) -> tuple[ArgumentCredit, ...]:
         if (step, position) not in self._credits:
-            gold = self.chain.steps[step]
-            self._credits[step, position] = argument_credits(gold.arguments, self.canonical[position], gold.derived)
+            self._credits[step, position] = self._best_credit(self.chain.steps[step], self.canonical[position])
         return self._credits[step, position]
+
+    def _best_credit(self, gold: _Gold, given: Mapping[str, JsonValue]) -> tuple[ArgumentCredit, ...]:
+        """Return the credits against the argument set that the call has most of."""
+        best = argument_credits(gold.arguments, given, gold.derived)
+        for variant in gold.variants[1:]:
+            best = max(best, argument_credits(variant, given, gold.derived), key=mean_credit)
+        return best
 
     def _untwist(self, chosen: list[int | None], twins: Sequence[int]) -> None:
         """Give the calls of steps that ask for the very same to those steps in order of time."""
@@ -307,8 +322,9 @@ class _Work:
         normal = value_at(self.canonical[position], path)
         if normal is None or self.seen.before(normal, call.turn):
             return normal is not None
-        meant = value_at(gold.arguments, path)
-        return normal == meant and self.seen.before(value_at(gold.step.arguments, path), call.turn)
+        sets = zip(gold.variants, (gold.step.arguments, *gold.step.accepted), strict=True)
+        written = (value_at(raw, path) for variant, raw in sets if normal == value_at(variant, path))
+        return any(self.seen.before(value, call.turn) for value in written)
 
     def _ordered(self, gold: _Gold, chosen: Sequence[int | None], turn: int) -> bool:
         return all(self._before(producer, chosen, turn) for producer, _ in gold.needs)

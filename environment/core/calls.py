@@ -15,6 +15,8 @@ class ParseStatus(StrEnum):
     OK = "ok"
     MALFORMED_JSON = "malformed_json"
     """The body between the tags is not JSON."""
+    MALFORMED = "malformed"
+    """Not readable in its format, one that is no JSON (Python calls, XML)."""
     NOT_A_CALL = "not_a_call"
     """JSON, but no object with a string `name` and an object `arguments`."""
     UNCLOSED = "unclosed"

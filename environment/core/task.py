@@ -32,6 +32,8 @@ class GoldStep:
     arguments: dict[str, JsonValue]
     depends_on: tuple[int, ...] = ()
     edges: tuple[Edge, ...] = ()
+    accepted: tuple[dict[str, JsonValue], ...] = ()
+    """Further argument sets that are as right as `arguments`."""
 
 
 @dataclass(frozen=True)
@@ -63,4 +65,6 @@ class Task:
 
 def _step(row: Mapping[str, Any]) -> GoldStep:
     edges = tuple(Edge(e["argument"], int(e["producer"]), e["field"]) for e in row.get("edges") or ())
-    return GoldStep(row["function"], dict(row["arguments"]), tuple(int(d) for d in row.get("depends_on") or ()), edges)
+    depends_on = tuple(int(d) for d in row.get("depends_on") or ())
+    accepted = tuple(dict(a) for a in row.get("accepted") or ())
+    return GoldStep(row["function"], dict(row["arguments"]), depends_on, edges, accepted)

@@ -14,8 +14,11 @@ from typing import Annotated
 import typer
 
 from environment.core.errors import ToolRlError
+from scripts.cli.check import check_app
+from scripts.cli.score import score
 from scripts.cli.serve import serve
 from scripts.cli.tools import tools_app
+from scripts.cli.validate import validate
 from scripts.cli.world import STAGE, world_app
 
 Overrides = Annotated[list[str] | None, typer.Argument(metavar="[KEY=VALUE]...", help="Settings, as for Hydra.")]
@@ -66,7 +69,10 @@ def plan(overrides: Overrides = None, profile: Profile = None) -> None:
 
 app.add_typer(world_app, name="world")
 app.add_typer(tools_app, name="tools")
+app.add_typer(check_app, name="check")
 app.command()(serve)
+app.command()(score)
+app.command()(validate)
 
 
 @world_app.command(STAGE, hidden=True)

@@ -146,9 +146,9 @@ class ActorSettings(Section):
 
 
 class RewardSettings(Section):
-    """Which reward: ours, or the reference's for comparison."""
+    """Which reward: ours, or a published one for comparison."""
 
-    kind: Literal["graduated", "legacy"]
+    kind: Literal["graduated", "legacy", "binary", "toolrl"]
     weights: dict[str, Weight]
     """Names as the YAML of the group lists them; their meaning stands beside the reward."""
 

@@ -4,7 +4,8 @@
     R_atomic  = 1/N Σ_i q_i             q_i = ¹⁄₁₀ name + ¹⁄₁₀ structure + ⁴⁄₁₀ values + ⁴⁄₁₀ [all arguments exact]
     R_orch    = 1/N Σ_i q_i · e_i       e_i = mean over the edges into step i of
                                               1 value observed · `order_only` producer came before · 0 neither
-    R_state   = [ended with an answer] · R_atomic
+    R_state   = [ended with an answer] · R_atomic · (c_bare + (1 - c_bare) · told)
+                                        told = share of the found values in the task's answer that this one names
     R_form    = readable calls / calls
     economy   = (1-c_surplus)^surplus · (1-c_failed)^failed · (1-c_repeated)^repeated
 
@@ -16,7 +17,8 @@ Why this shape. Calls beyond the chain cost by a factor, not by dividing by max(
 failed try 1/(N+1), more than a wrong value in a long chain, and would leave spam 1/k of the credit. A factor keeps
 recovery cheap (2 %), a needless executed call visible inside a group (11 %, 15 % for a repeat) and spam worthless (40
 calls: under 2 %). The bonus on all-exact makes one wrong value of eight cost more than one failed try. R_state is
-gated by R_atomic and R_form weighs 2 %, so talking without working earns nothing to speak of.
+gated by R_atomic and R_form weighs 2 %, so talking without working earns nothing to speak of; half of it is for saying
+what was found (`BFCL.check.answer`), which a right chain with a wrong last sentence lacks.
 
 Degenerate cases: a task without steps gives 1 for an answer without calls; an episode that failed for reasons outside
 the model is scored like any other and marked `void`.
@@ -32,8 +34,8 @@ from BFCL.check.match import EdgeCheck, GoldChain, Match, StepMatch
 from environment.core.errors import ConfigError
 from environment.core.schema import ToolSchema
 from environment.core.task import Task
-from environment.core.trajectory import StopReason, Trajectory
-from training.reward.score import Score
+from environment.core.trajectory import Trajectory
+from training.reward.score import Score, scored
 
 NAME_SHARE, STRUCTURE_SHARE, VALUE_SHARE, EXACT_SHARE = 0.1, 0.1, 0.4, 0.4
 
@@ -47,9 +49,11 @@ class RewardWeights:
     orchestration: float = 0.4
     """Each call in its place: values taken from earlier results. 0 ignores order and data flow."""
     state: float = 0.18
-    """Ending with an answer. 0 doesn't care how the episode ends."""
+    """Ending with an answer that uses what was found. 0 doesn't care how the episode ends."""
     form: float = 0.02
     """Writing calls that can be read; the only credit a wrong tool gets. Keep it small."""
+    bare_answer: float = 0.5
+    """Share of `state` for an answer that names nothing of what was found; 1 asks for no more than an answer."""
     order_only: float = 0.25
     """Share of an edge's credit when the producer came first but the value was never seen."""
     derived: float = 1.0
@@ -68,7 +72,7 @@ class RewardWeights:
             value = getattr(self, f.name)
             if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value) or value < 0:
                 raise ConfigError(f"reward.weights.{f.name}", got=value, expected="a finite number of at least 0")
-        for name in ("order_only", "surplus_cost", "failed_cost", "repeated_cost"):
+        for name in ("bare_answer", "order_only", "surplus_cost", "failed_cost", "repeated_cost"):
             if getattr(self, name) > 1:
                 raise ConfigError(f"reward.weights.{name}", got=getattr(self, name), expected="a share, at most 1")
         if self.total <= 0:
@@ -99,7 +103,8 @@ def score_match(match: Match, trajectory: Trajectory, weights: RewardWeights = D
     quality = [level.quality for level in levels]
     atomic = _mean(quality, 1.0)
     orchestration = _mean([q * f for q, f in zip(quality, flows, strict=True)], 1.0)
-    state = atomic if match.answered else 0.0
+    used = weights.bare_answer + (1 - weights.bare_answer) * match.told
+    state = atomic * used if match.answered else 0.0
     form = match.readable / match.calls if match.calls else float(not match.steps)
     base = weights.atomic * atomic + weights.orchestration * orchestration + weights.state * state + weights.form * form
     economy = _economy(match, weights)
@@ -109,6 +114,7 @@ def score_match(match: Match, trajectory: Trajectory, weights: RewardWeights = D
         "R_outcome_state": state,
         "R_form": form,
         "economy": economy,
+        "answer/told": match.told if match.answered else 0.0,
         "atomic/name": _mean([level.name for level in levels], 1.0),
         "atomic/structure": _mean([level.structure for level in levels], 1.0),
         "atomic/values": _mean([level.values for level in levels], 1.0),
@@ -116,16 +122,7 @@ def score_match(match: Match, trajectory: Trajectory, weights: RewardWeights = D
         **_edge_shares(match),
         **_counts(match),
     }
-    return Score(
-        score=min(1.0, economy * base / weights.total),
-        components=components,
-        acc=match.success,
-        turn_accuracy=match.turn_accuracy,
-        call_accuracy=match.call_accuracy,
-        correct_calls=match.correct_calls,
-        gold_steps=len(match.steps),
-        void=trajectory.stop == StopReason.INFRASTRUCTURE,
-    )
+    return scored(economy * base / weights.total, components, match, trajectory)
 
 
 @dataclass(frozen=True, slots=True)

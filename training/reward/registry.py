@@ -1,24 +1,28 @@
 """Rewards by name: `reward("graduated", {"surplus_cost": 0.2})` gives a function of trajectory, task and schemas.
 
-To add one, write a module with a factory that takes an options mapping and returns a `Reward`, and name it in
-`_FACTORIES`. Options are checked when the reward is made, before anything runs.
+To add one, write a module with a `score` and name it in `_FACTORIES`. Options are checked when the reward is made,
+before anything runs.
 """
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping
 from dataclasses import fields
 from functools import partial
 from typing import Any, Protocol
 
-from BFCL.check.match import GoldChain
 from environment.core.errors import ConfigError, nearest_name
 from environment.core.schema import ToolSchema
 from environment.core.task import Task
-from environment.core.trajectory import StopReason, Trajectory
-from training.reward import complex_tool, graduated
+from environment.core.trajectory import Trajectory
+from training.reward import binary, complex_tool, graduated, legacy, toolrl
+from training.reward.binary import BinaryOptions
 from training.reward.graduated import RewardWeights
+from training.reward.legacy import decoded_text
+from training.reward.options import check_number, known_options
 from training.reward.score import Score
+from training.reward.toolrl import ToolRlOptions
+
+__all__ = ["Reward", "decoded_text", "names", "reward"]
 
 
 class Reward(Protocol):
@@ -42,65 +46,31 @@ def names() -> tuple[str, ...]:
     return tuple(sorted(_FACTORIES))
 
 
-def decoded_text(trajectory: Trajectory) -> str:
-    """Return what a trainer decodes from the response: assistant turns as written, replies in their tags."""
-    parts: list[str] = []
-    for message in trajectory.messages:
-        content = message.get("content")
-        text = content if isinstance(content, str) else ""
-        match message.get("role"):
-            case "assistant":
-                parts.append(text)
-            case "tool":
-                parts.append(f"<tool_response>\n{text}\n</tool_response>")
-            case _:
-                pass
-    return "\n".join(parts)
-
-
 def _graduated(options: Mapping[str, Any]) -> Reward:
-    _check_options(options, [f.name for f in fields(RewardWeights)])
-    return partial(_score_graduated, weights=RewardWeights(**options))
-
-
-def _score_graduated(
-    trajectory: Trajectory, task: Task, schemas: Mapping[str, ToolSchema], weights: RewardWeights
-) -> Score:
-    return graduated.score(trajectory, task, schemas, weights)
+    weights = RewardWeights(**known_options(options, (f.name for f in fields(RewardWeights))))
+    return partial(graduated.score, weights=weights)
 
 
 def _legacy(options: Mapping[str, Any]) -> Reward:
-    _check_options(options, complex_tool.DEFAULT_WEIGHTS)
-    for name, value in options.items():
-        if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
-            raise ConfigError("not a weight", where=f"reward.weights.{name}", got=value, expected="a finite number")
-    return partial(_score_legacy, weights=dict(options) or None)
+    weights = known_options(options, complex_tool.DEFAULT_WEIGHTS)
+    for name, value in weights.items():
+        check_number(name, value)
+    return partial(legacy.score, weights=weights or None)
 
 
-def _score_legacy(
-    trajectory: Trajectory, task: Task, schemas: Mapping[str, ToolSchema], weights: Mapping[str, float] | None
-) -> Score:
-    found = complex_tool.compute(decoded_text(trajectory), task.to_json(), None, weights)
-    match = GoldChain(task, schemas).match(trajectory)
-    parts = {key: value for key, value in found.values.items() if key != "score"}
-    return Score(
-        score=min(1.0, max(0.0, found.values["score"])),
-        components={**parts, "would_raise": float(found.error is not None)},
-        acc=match.success,
-        turn_accuracy=match.turn_accuracy,
-        call_accuracy=match.call_accuracy,
-        correct_calls=match.correct_calls,
-        gold_steps=len(match.steps),
-        void=trajectory.stop == StopReason.INFRASTRUCTURE,
-        notes=(f"the reference raises {found.error}",) if found.error else (),
-    )
+def _binary(options: Mapping[str, Any]) -> Reward:
+    made = BinaryOptions(**known_options(options, (f.name for f in fields(BinaryOptions))))
+    return partial(binary.score, options=made)
 
 
-def _check_options(options: Mapping[str, Any], known: Mapping[str, Any] | list[str]) -> None:
-    for name in options:
-        if name not in known:
-            where, near = f"reward.weights.{name}", nearest_name(name, known)
-            raise ConfigError("unknown option", where=where, expected="one of " + ", ".join(known), nearest=near)
+def _toolrl(options: Mapping[str, Any]) -> Reward:
+    made = ToolRlOptions(**known_options(options, (f.name for f in fields(ToolRlOptions))))
+    return partial(toolrl.score, options=made)
 
 
-_FACTORIES: Mapping[str, Callable[[Mapping[str, Any]], Reward]] = {"graduated": _graduated, "legacy": _legacy}
+_FACTORIES: Mapping[str, Callable[[Mapping[str, Any]], Reward]] = {
+    "binary": _binary,
+    "graduated": _graduated,
+    "legacy": _legacy,
+    "toolrl": _toolrl,
+}

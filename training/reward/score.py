@@ -1,7 +1,11 @@
 """`Score`: what every reward returns."""
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+
+from BFCL.check.match import Match
+from environment.core.trajectory import StopReason, Trajectory
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,3 +32,20 @@ class Score:
         head = {"score": self.score, "acc": float(self.acc)}
         head |= {"turn_accuracy": self.turn_accuracy, "call_accuracy": self.call_accuracy}
         return head | self.components
+
+
+def scored(
+    score: float, components: Mapping[str, float], match: Match, trajectory: Trajectory, notes: tuple[str, ...] = ()
+) -> Score:
+    """Return a score with what every reward says alike of a trajectory: success, accuracies, void."""
+    return Score(
+        score=min(1.0, max(0.0, score)),
+        components=dict(components),
+        acc=match.success,
+        turn_accuracy=match.turn_accuracy,
+        call_accuracy=match.call_accuracy,
+        correct_calls=match.correct_calls,
+        gold_steps=len(match.steps),
+        void=trajectory.stop == StopReason.INFRASTRUCTURE,
+        notes=notes,
+    )

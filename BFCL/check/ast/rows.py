@@ -1,0 +1,96 @@
+"""Rows of a file to verdicts: `{case_id, function, possible_answer, model_output, category}` → a verdict or a problem.
+
+A row that can't be judged costs that row alone. Without a category the row is judged by its own size, in Python: more
+answers than one are `parallel`, more documents than one are `multiple`.
+"""
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, cast
+
+from BFCL.check.ast.check import check
+from environment.core.errors import DataError, nearest_name
+
+KEYS = ("case_id", "function", "possible_answer", "model_output")
+"""What a row must hold."""
+CATEGORIES = (
+    "simple_python", "simple_java", "simple_javascript", "multiple", "parallel", "parallel_multiple",
+    "live_simple", "live_multiple", "live_parallel", "live_parallel_multiple",
+)  # fmt: skip
+"""The leaderboard's categories with accepted answers; `simple` and its old names count as well."""
+OLD_NAMES = ("simple", "java", "javascript")
+
+
+@dataclass(frozen=True, slots=True)
+class RowVerdict:
+    """One judged row."""
+
+    case_id: str
+    valid: bool
+    error_type: str
+
+    def to_json(self) -> dict[str, Any]:
+        """Return a plain JSON object."""
+        return {"case_id": self.case_id, "valid": self.valid, "error_type": self.error_type}
+
+
+def judge_lines(lines: Iterable[bytes], where: str) -> Iterator[RowVerdict | DataError]:
+    """Yield a verdict, or what is wrong, for every line that isn't blank; `where` names the file in errors."""
+    for number, line in enumerate(lines, 1):
+        if number == 1:
+            line = line.removeprefix(b"\xef\xbb\xbf")
+        if line.strip():
+            try:
+                yield judge_row(_object(line))
+            except DataError as error:
+                yield DataError(
+                    error.what, where=f"{where} line {number}", got=error.got, expected=error.expected,
+                    nearest=error.nearest, fix=error.fix,
+                )  # fmt: skip
+
+
+def judge_row(row: Mapping[str, Any]) -> RowVerdict:
+    """Return the verdict on one row; DataError where it lacks a key or a list is none."""
+    missing = [key for key in KEYS if key not in row]
+    if missing:
+        near = nearest_name(missing[0], [key for key in row if key not in KEYS])
+        raise DataError(f"the row has no {missing[0]}", expected=", ".join(KEYS), nearest=near)
+    functions, answers = _objects(row, "function"), _objects(row, "possible_answer")
+    if not functions or not answers:
+        raise DataError("nothing to compare with", got=row, expected="at least one function and one possible_answer")
+    calls = row["model_output"]
+    found = check(functions, answers, calls if isinstance(calls, list) else (), category_of(row))
+    return RowVerdict(str(row["case_id"]), found.valid, found.error_type)
+
+
+def category_of(row: Mapping[str, Any]) -> str:
+    """Return the category of a row, or what its size says."""
+    given = row.get("category")
+    if given is None:
+        return "parallel" if len(row["possible_answer"]) > 1 else "multiple" if len(row["function"]) > 1 else "simple"
+    if given not in (*CATEGORIES, *OLD_NAMES):
+        near = nearest_name(str(given), CATEGORIES)
+        raise DataError("unknown category", got=given, expected="one of " + ", ".join(CATEGORIES), nearest=near)
+    return given
+
+
+def _object(line: bytes) -> dict[str, Any]:
+    try:
+        row = json.loads(line)
+    except (ValueError, RecursionError) as error:
+        problem = "nested too deeply" if isinstance(error, RecursionError) else str(error)
+        raise DataError(f"the line is no JSON: {problem}") from error
+    if not isinstance(row, dict):
+        raise DataError("the line is no row", got=type(row).__name__, expected="a JSON object")
+    return cast("dict[str, Any]", row)
+
+
+def _objects(row: Mapping[str, Any], key: str) -> list[Any]:
+    """Return a list of objects; a lone object, as the oldest files of the leaderboard have it, is a list of one."""
+    value = row[key]
+    items = cast("list[Any]", [value] if isinstance(value, dict) else value)
+    if not isinstance(items, list) or not all(isinstance(item, dict) and item for item in items):
+        raise DataError(f"{key} is no list of objects", got=value, expected="a list of objects that aren't empty")
+    return items
