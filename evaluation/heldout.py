@@ -25,6 +25,7 @@ from environment.cache.store import CachedWorld
 from environment.core.errors import ConfigError, StageError
 from environment.core.task import Task
 from environment.core.trajectory import StopReason, Trajectory
+from environment.server.endpoint.chat import Endpoint, Retry
 from environment.session.drive import drive
 from environment.session.limits import Limits
 from environment.session.prompt import tool_functions
@@ -32,7 +33,6 @@ from environment.session.session import Session
 from environment.session.world import World
 from evaluation.judge import Reward, Schemas, judge
 from evaluation.policy.chat import CountingPolicy, NativePolicy, RawPolicy, Sampling
-from evaluation.policy.endpoint import Endpoint, Retry
 from evaluation.rows import read_tasks
 from evaluation.serve import ModelServer, ServeSettings
 from evaluation.store import Key, TrajectoryStore, key_of, read_trajectories, write_whole

@@ -48,6 +48,31 @@ def read_lists(path: Path, window: int = WINDOW) -> Iterator[Item]:
             raise scan.wrong(f"not UTF-8: {error.reason}") from error
 
 
+def read_array(path: Path, window: int = WINDOW) -> Iterator[Any]:
+    """Yield the items of a JSON array; DataError, after what came before, where the text is none."""
+    with path.open(encoding="utf-8-sig") as file:
+        scan = _Scan(path, file, window)
+        scan.name = "the array"
+        try:
+            scan.expect("[")
+            yield from _items(scan)
+            scan.end()
+        except UnicodeDecodeError as error:
+            raise scan.wrong(f"not UTF-8: {error.reason}") from error
+
+
+def _items(scan: _Scan) -> Iterator[Any]:
+    """Yield the values up to the bracket that closes a list."""
+    if scan.take("]"):
+        return
+    while True:
+        yield scan.value()
+        scan.number += 1
+        if not scan.take(","):
+            break
+    scan.expect("]")
+
+
 def _lists(scan: _Scan) -> Iterator[Item]:
     scan.expect("{")
     if scan.take("}"):
@@ -57,13 +82,8 @@ def _lists(scan: _Scan) -> Iterator[Item]:
         scan.name = name = _text(scan)
         scan.expect(":")
         scan.expect("[")
-        if not scan.take("]"):
-            while True:
-                yield Item(name, scan.number, scan.value())
-                scan.number += 1
-                if not scan.take(","):
-                    break
-            scan.expect("]")
+        for value in _items(scan):
+            yield Item(name, scan.number, value)
         if not scan.take(","):
             break
     scan.expect("}")

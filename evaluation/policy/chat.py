@@ -11,9 +11,10 @@ import json
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+from environment.server.endpoint.answers import message_text
+from environment.server.endpoint.chat import Endpoint
+from environment.server.endpoint.failures import TooLong
 from environment.session.turns import AssistantTurn
-from evaluation.policy.endpoint import Endpoint
-from evaluation.policy.failures import TooLong
 
 NEUTRAL = {"top_k": -1, "min_p": 0.0, "repetition_penalty": 1.0, "presence_penalty": 0.0, "frequency_penalty": 0.0}
 """Sent to our own servers, so that no default of a model folder bends the distribution."""
@@ -81,7 +82,7 @@ class RawPolicy:
             reply = await self.endpoint.chat({"messages": self.messages, **tools, **self.sampling.body(), **NEUTRAL})
         except TooLong:
             return AssistantTurn("", 0, True)
-        text = _content(reply["choices"][0]["message"])
+        text = message_text(reply["choices"][0]["message"])
         self.messages.append({"role": "assistant", "content": text})
         return AssistantTurn(text, self.usage.add(reply), reply["choices"][0].get("finish_reason") == "length")
 
@@ -108,7 +109,7 @@ class NativePolicy:
             return AssistantTurn("", 0, True)
         message = reply["choices"][0]["message"]
         calls = [_call(c, i) for i, c in enumerate(message.get("tool_calls") or ())]
-        content = _content(message)
+        content = message_text(message)
         said: dict[str, Any] = {"role": "assistant", "content": content or None if calls else content}
         self.messages.append({**said, "tool_calls": calls} if calls else said)
         self._waiting = [c["id"] for c in calls]
@@ -122,14 +123,6 @@ class NativePolicy:
         if not self._waiting:
             return {"role": "user", "content": message["content"]}
         return {"role": "tool", "tool_call_id": self._waiting.pop(0), "content": message["content"]}
-
-
-def _content(message: dict[str, Any]) -> str:
-    content = message.get("content")
-    if isinstance(content, list):
-        parts: list[Any] = content
-        return "".join(str(p.get("text", "")) for p in parts if isinstance(p, dict))
-    return content if isinstance(content, str) else ""
 
 
 def _call(call: Any, position: int) -> dict[str, Any]:

@@ -13,10 +13,11 @@ import pytest
 from environment.core.errors import ConfigError, StageError
 from environment.core.task import Task
 from environment.core.trajectory import StopReason
+from environment.server.endpoint.tests.scripted import FakeEndpoint, Reply, failed, said
 from environment.session.limits import Limits
 from evaluation.heldout import GIVE_UP_AFTER, HeldoutSettings, model_digest, run
 from evaluation.store import read_trajectories
-from evaluation.tests.support import FakeEndpoint, Reply, failed, make_task, plain_reward, said, script, write_world
+from evaluation.tests.support import make_task, plain_reward, script, write_world
 
 TASKS = [make_task(i, 1 + i % 2) for i in range(8)]
 BY_QUERY = {t.query: t for t in TASKS}

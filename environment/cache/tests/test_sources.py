@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from environment.cache.build import import_rows
-from environment.cache.json_stream import read_lists
+from environment.cache.json_stream import read_array, read_lists
 from environment.cache.sources import Recorded, Unusable, read_source
 from environment.cache.store import CachedWorld
 from environment.core.calls import ResultStatus
@@ -166,3 +166,27 @@ def test_a_source_that_breaks_off_leaves_the_world_as_it_was(tmp_path: Path) -> 
     with pytest.raises(DataError, match="broken JSON"):
         import_rows(out, read_source(write(tmp_path / "half.json", text)), extend=True)
     assert out.read_bytes() == before and [p.name for p in tmp_path.iterdir() if "partial" in p.name] == []
+
+
+@given(st.lists(json_values, max_size=8), st.integers(1, 7))
+def test_an_array_is_read_item_by_item_whatever_the_window(
+    tmp_path_factory: pytest.TempPathFactory, items: list[Any], window: int
+) -> None:
+    file = tmp_path_factory.mktemp("array") / "rows.json"
+    file.write_text(json.dumps(items, indent=1), encoding="utf-8-sig")
+    assert list(read_array(file, window)) == items
+
+
+BROKEN = [('[1, {"a": 2}', 2), ("[1, 2] 3", 2), ('{"a": 1}', 0), ("[1, nan]", 1), ("", 0)]
+
+
+@pytest.mark.parametrize(("text", "read"), BROKEN)
+def test_an_array_that_is_broken_gives_what_came_before_and_names_the_place(
+    tmp_path: Path, text: str, read: int
+) -> None:
+    (tmp_path / "rows.json").write_text(text)
+    found: list[Any] = []
+    with pytest.raises(DataError, match=r"rows\.json, item"):
+        for item in read_array(tmp_path / "rows.json"):
+            found.append(item)
+    assert len(found) == read

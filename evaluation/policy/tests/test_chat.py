@@ -14,14 +14,15 @@ from hypothesis import strategies as st
 from BFCL.parse.hermes import parse_turn
 from environment.core.calls import ParseStatus
 from environment.core.trajectory import StopReason, Trajectory
+from environment.server.endpoint.chat import Endpoint, Retry
+from environment.server.endpoint.tests.scripted import FakeEndpoint, Reply, failed, said
 from environment.session.drive import drive
 from environment.session.limits import Limits
 from environment.session.prompt import tool_functions
 from environment.session.session import Session
 from evaluation.judge import judge
 from evaluation.policy.chat import NativePolicy, RawPolicy, Sampling
-from evaluation.policy.endpoint import Endpoint, Retry
-from evaluation.tests.support import SCHEMAS, FakeEndpoint, Reply, TinyWorld, failed, gold_call, make_task, said
+from evaluation.tests.support import SCHEMAS, TinyWorld, gold_call, make_task
 
 TASK = make_task(1)
 

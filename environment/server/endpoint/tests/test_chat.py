@@ -9,10 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evaluation.policy.endpoint import Endpoint, Retry, is_loopback
-from evaluation.policy.failures import EndpointError, Exhausted, Fatal, Passing, TooLong, classify
-from evaluation.serve import free_port
-from evaluation.tests.support import FakeEndpoint, Reply, failed, said
+from environment.server.endpoint.chat import Endpoint, Retry, is_loopback
+from environment.server.endpoint.failures import EndpointError, Exhausted, Fatal, Passing, TooLong, classify
+from environment.server.endpoint.tests.scripted import FakeEndpoint, Reply, closed_address, failed, said
 
 BODY: dict[str, Any] = {"messages": [{"role": "user", "content": "hello"}]}
 
@@ -98,7 +97,7 @@ def test_a_prompt_too_long_is_told_apart(text: str) -> None:
 
 def test_no_server_at_all_is_exhausted() -> None:
     async def once() -> None:
-        async with Endpoint(f"http://127.0.0.1:{free_port()}/v1", "m", retry=Retry(tries=2, base=0.0)) as endpoint:
+        async with Endpoint(closed_address(), "m", retry=Retry(tries=2, base=0.0)) as endpoint:
             await endpoint.chat(BODY)
 
     with pytest.raises(Exhausted, match="no answer"):

@@ -4,6 +4,7 @@ from __future__ import annotations
 import asyncio
 import json
 import random
+from collections import Counter
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from ipaddress import ip_address
@@ -13,7 +14,7 @@ from urllib.parse import urlsplit
 
 import aiohttp
 
-from evaluation.policy.failures import EndpointError, Exhausted, Fatal, Passing, classify
+from environment.server.endpoint.failures import EndpointError, Exhausted, Fatal, Passing, classify
 
 
 @dataclass(frozen=True)
@@ -48,6 +49,8 @@ class Endpoint:
     """Set once the endpoint failed in a way no retry can mend; every later call raises it at once."""
     retries: int = 0
     """Tries repeated so far."""
+    failures: Counter[str] = field(default_factory=Counter[str])
+    """What failed tries met (`HTTP 429`, no message in the answer, …) → how often."""
     _http: aiohttp.ClientSession | None = field(default=None, repr=False)
     _random: random.Random = field(default_factory=lambda: random.Random(0), repr=False)
 
@@ -82,6 +85,7 @@ class Endpoint:
             except Passing as passing:
                 last = passing
                 self.retries += 1
+                self.failures[passing.what] += 1
                 if attempt + 1 < self.retry.tries:
                     await self.sleep(self.retry.wait(attempt, passing.after, self._random.random()))
             except Fatal as fatal:
