@@ -37,14 +37,23 @@ class NearDuplicates:
     def __len__(self) -> int:
         return len(self._sets)
 
+    def like(self, text: str) -> int | None:
+        """Return the number, in the order they were added, of a text that this one is too much like."""
+        return self._find(shingles(text))
+
     def add(self, text: str) -> bool:
         """Remember a text and return True, or return False where a near-duplicate is known already."""
         new = shingles(text)
-        prefix = sorted(new)[: len(new) - math.ceil(self._threshold * len(new)) + 1]
-        met = {number for element in prefix for number in self._by_element.get(element, ())}
-        if any(jaccard(new, self._sets[number]) >= self._threshold for number in met):
+        if self._find(new) is not None:
             return False
-        for element in prefix:
+        for element in self._prefix(new):
             self._by_element.setdefault(element, []).append(len(self._sets))
         self._sets.append(new)
         return True
+
+    def _prefix(self, new: frozenset[int]) -> list[int]:
+        return sorted(new)[: len(new) - math.ceil(self._threshold * len(new)) + 1]
+
+    def _find(self, new: frozenset[int]) -> int | None:
+        met = {number for element in self._prefix(new) for number in self._by_element.get(element, ())}
+        return next((n for n in sorted(met) if jaccard(new, self._sets[n]) >= self._threshold), None)

@@ -7,12 +7,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from data_synthesis.preprocess.entry import parser, run
-from data_synthesis.preprocess.rl import preprocess_rl
+from data_synthesis.preprocess.rl import LAYOUTS, preprocess_rl
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the script; return its exit status."""
-    given = parser("preprocess_bfcl_for_rl", "Turn records into the parquet that RL training reads.").parse_args(argv)
+    flags = parser("preprocess_bfcl_for_rl", "Turn records into the parquet that RL training reads.")
+    flags.add_argument("--compat", default="native", help=f"columns: {', '.join(LAYOUTS)} (strings: the reference's)")
+    given = flags.parse_args(argv)
     return run(
         lambda: preprocess_rl(
             given.input,
@@ -21,7 +23,9 @@ def main(argv: Sequence[str] | None = None) -> int:
             filter_success=given.filter_success,
             max_tools=given.max_tools,
             strict=given.strict,
-        )
+            layout=given.compat,
+        ),
+        given.skip_bad,
     )
 
 

@@ -47,7 +47,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             import_records(world, read_records(given.input), load_schemas(given.tool_schema_path))
             return convert(world)
 
-    return run(work)
+    return run(work, given.skip_bad)
 
 
 if __name__ == "__main__":

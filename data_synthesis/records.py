@@ -9,7 +9,7 @@ JSON Lines is streamed; a pickle is read by `plain_pickle`. Files appear whole o
 """
 from __future__ import annotations
 
-import os
+import codecs
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -17,6 +17,7 @@ from typing import Any
 import orjson
 
 from data_synthesis.plain_pickle import dump_plain, load_plain
+from data_synthesis.whole import whole_file
 from environment.core.errors import DataError
 
 RECORD_VERSION = 1
@@ -29,22 +30,26 @@ JSONL_SUFFIXES = (".jsonl", ".ndjson", ".json")
 
 def read_records(path: Path) -> Iterator[dict[str, Any]]:
     """Yield the raw records of a `.jsonl` or `.pkl` file; DataError names file, line and what is wrong."""
-    if _is_pickle(path):
-        yield from load_plain(path)
-    else:
-        yield from _read_jsonl(path)
+    for record in read_each(path):
+        if isinstance(record, DataError):
+            raise record
+        yield record
+
+
+def read_each(path: Path) -> Iterator[dict[str, Any] | DataError]:
+    """Yield each record of a file, or what is wrong with its line, so that one bad line costs one record.
+
+    Raises:
+        DataError: the file as a whole can't be read.
+    """
+    return iter(load_plain(path)) if _is_pickle(path) else _read_jsonl(path)
 
 
 def write_records(path: Path, rows: Iterable[dict[str, Any]]) -> int:
     """Write records to `.jsonl` or `.pkl` by the name of the file; return how many."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    part = path.with_name(f".{path.name}.{os.getpid()}.part")
-    try:
-        count = _write_pickle(part, rows) if _is_pickle(path) else _write_jsonl(part, rows)
-        part.replace(path)
-    finally:
-        part.unlink(missing_ok=True)
-    return count
+    write = _write_pickle if _is_pickle(path) else _write_jsonl
+    with whole_file(path) as part:
+        return write(part, rows)
 
 
 def _is_pickle(path: Path) -> bool:
@@ -55,24 +60,26 @@ def _is_pickle(path: Path) -> bool:
     raise DataError("the kind of file is unknown", where=str(path), got=path.suffix, expected=".jsonl or .pkl")
 
 
-def _read_jsonl(path: Path) -> Iterator[dict[str, Any]]:
+def _read_jsonl(path: Path) -> Iterator[dict[str, Any] | DataError]:
     try:
         with path.open("rb") as lines:
             for number, line in enumerate(lines, start=1):
-                if line.strip():
-                    yield _row(line, f"{path} line {number}")
+                line = line.removeprefix(codecs.BOM_UTF8) if number == 1 else line
+                if line and not line.isspace():
+                    yield _row(line, path, number)
     except OSError as error:
         raise DataError(f"the file can't be read ({error.strerror})", where=str(path)) from error
 
 
-def _row(line: bytes, where: str) -> dict[str, Any]:
+def _row(line: bytes, path: Path, number: int) -> dict[str, Any] | DataError:
     try:
         row: object = orjson.loads(line)
     except orjson.JSONDecodeError as error:
-        raise DataError("the line is no JSON", where=where, got=str(error)) from error
-    if not isinstance(row, dict):
-        raise DataError("the line is no record", where=where, got=type(row).__name__, expected="a JSON object")
-    return row
+        return DataError("the line is no JSON", where=f"{path} line {number}", got=str(error))
+    if isinstance(row, dict):
+        return row
+    where = f"{path} line {number}"
+    return DataError("the line is no record", where=where, got=type(row).__name__, expected="a JSON object")
 
 
 def _write_jsonl(path: Path, rows: Iterable[dict[str, Any]]) -> int:

@@ -131,6 +131,7 @@ def _step_row(task: Task, number: int, answer: WorldAnswer) -> dict[str, Any]:
 
 def _steps(row: _Record, schemas: Mapping[str, ToolSchema] | None, where: str) -> tuple[GoldStep, ...]:
     done: list[GoldStep] = []
+    given = all([step.edges is not None for step in row.steps])
     earlier: list[Earlier] = []
     for number, step in enumerate(row.steps):
         call, outcome = step.ground_truth, step.execution_result
@@ -145,7 +146,8 @@ def _steps(row: _Record, schemas: Mapping[str, ToolSchema] | None, where: str) -
         )
         depends = tuple(sorted({*step.depends_on, *(e.producer for e in edges)}))
         done.append(GoldStep(call.function, call.arguments, depends, edges, tuple(call.accepted)))
-        earlier.append(Earlier(number, schema, outcome.execution_result if outcome else None))
+        if not given:
+            earlier.append(Earlier(number, schema, outcome.execution_result if outcome else None))
     return tuple(done)
 
 

@@ -5,7 +5,7 @@ observations. Messages and tools are JSON text: Arrow would merge the tools' par
 """
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,8 +15,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from data_synthesis.answers import FALLBACK
+from data_synthesis.preprocess.card import write_preprocess_card
 from data_synthesis.preprocess.report import PreprocessReport
-from data_synthesis.preprocess.stream import convert_file
+from data_synthesis.preprocess.stream import Wanted, convert_file
 from data_synthesis.records import write_records
 from environment.booking.schemas import load_schemas
 from environment.cache.store import CachedWorld
@@ -45,7 +46,7 @@ def preprocess_sft(
     instructions: str | None = None,
     output_jsonl: Path | None = None,
 ) -> PreprocessReport:
-    """Write the SFT parquet of a record file.
+    """Write the SFT parquet of a record file, and its data card beside it.
 
     Args:
         input: `.jsonl` or `.pkl`, ours or the reference's.
@@ -67,39 +68,40 @@ def preprocess_sft(
     schemas = load_schemas(schemas_path)
     cut = ObservationCut(observation_limit, observation_chars, count)
     with CachedWorld.open(world_path, schemas) as world:
-
-        def convert(task: Task, _: int) -> tuple[dict[str, Any], int]:
-            return sft_row(task, world, cut, instructions)
-
-        report = convert_file(
-            input,
-            output,
-            SFT_SCHEMA,
-            convert,
-            schemas,
-            filter_success=filter_success,
-            max_tools=max_tools,
-            strict=strict,
-        )
+        layout = SftLayout(world, cut, instructions)
+        report = convert_file(input, output, layout, schemas, Wanted(filter_success, max_tools, strict))
+    write_preprocess_card("SFT dialogues", report)
     if output_jsonl is not None:
         _as_jsonl(output, output_jsonl)
     return report
 
 
-def sft_row(
-    task: Task, world: CachedWorld, cut: ObservationCut, instructions: str | None = None
-) -> tuple[dict[str, Any], int]:
-    """Return the row of a task and the characters of its dialogue; a task without an answer gets a general one."""
-    closed = task if task.answer else replace(task, answer=FALLBACK)
-    messages = gold_messages(closed, world, cut, instructions)
-    tools = tool_functions(task, world.schemas)
-    row = {
-        "messages": orjson.dumps(messages).decode(),
-        "tools": orjson.dumps(tools).decode(),
-        "task_id": task.id,
-        "num_steps": len(task.steps),
-    }
-    return row, len(row["messages"])
+class SftLayout:
+    """One dialogue a row."""
+
+    schema = SFT_SCHEMA
+
+    def __init__(self, world: CachedWorld, cut: ObservationCut, instructions: str | None = None) -> None:
+        self._world = world
+        self._cut = cut
+        self._instructions = instructions
+
+    def row(self, task: Task, index: int, record: Mapping[str, Any]) -> tuple[dict[str, Any], int]:
+        """Return a row and the characters of its dialogue; a task without an answer gets a general one."""
+        closed = task if task.answer else replace(task, answer=FALLBACK)
+        messages = gold_messages(closed, self._world, self._cut, self._instructions)
+        tools = tool_functions(task, self._world.schemas)
+        row = {
+            "messages": orjson.dumps(messages).decode(),
+            "tools": orjson.dumps(tools).decode(),
+            "task_id": task.id,
+            "num_steps": len(task.steps),
+        }
+        return row, len(row["messages"])
+
+    def table(self, rows: list[dict[str, Any]]) -> pa.Table:
+        """Return rows as columns."""
+        return pa.Table.from_pylist(rows, schema=self.schema)
 
 
 def _as_jsonl(source: Path, output: Path) -> None:

@@ -123,13 +123,15 @@ def test_scripts_have_the_reference_flags_and_exit_statuses(
     spoilt: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     flags = ["--input", str(spoilt), "--output", str(tmp_path / "rl.parquet")]
-    assert preprocess_bfcl_for_rl.main([*flags, "--filter-success"]) == 0
+    assert preprocess_bfcl_for_rl.main([*flags, "--filter-success"]) == 1  # bad records are left out, and told
     shown = capsys.readouterr()
     assert "2 of 5 records" in shown.out and "record 4" in shown.out
+    assert preprocess_bfcl_for_rl.main([*flags, "--skip-bad"]) == 0
+    capsys.readouterr()
     assert preprocess_bfcl_for_rl.main([*flags, "--strict"]) == 1
     assert "record 2" in capsys.readouterr().err
     assert (
-        preprocess_bfcl_for_sft.main([*flags, "--output-jsonl", str(tmp_path / "sft.jsonl"), "--max-tools", "3"]) == 0
+        preprocess_bfcl_for_sft.main([*flags, "--output-jsonl", str(tmp_path / "sft.jsonl"), "--max-tools", "3"]) == 1
     )
     assert "3 of 5 records" in capsys.readouterr().out
     assert (
@@ -163,7 +165,7 @@ def test_reference_pickles_go_through(
     status = preprocess_bfcl_for_sft.main(flags)
     shown = capsys.readouterr()
     if dialogues:
-        assert status == 0 and f"{dialogues} of {records}" in shown.out
+        assert status == 0 and "records with defects" in shown.out and f"{dialogues} of {records}" in shown.out
         assert all(json.loads(row["messages"])[-1]["role"] == "assistant" for row in table(tmp_path / "sft.parquet"))
     else:  # most of its responses were never stored, so its calls have no answer
         assert status == 1 and "No results found" in shown.err

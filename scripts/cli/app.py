@@ -17,6 +17,7 @@ from environment.core.errors import ToolRlError
 from scripts.cli.check import check_app
 from scripts.cli.score import score
 from scripts.cli.serve import serve
+from scripts.cli.sets import overlap, prepare
 from scripts.cli.tools import tools_app
 from scripts.cli.validate import validate
 from scripts.cli.world import STAGE, world_app
@@ -73,6 +74,8 @@ app.add_typer(check_app, name="check")
 app.command()(serve)
 app.command()(score)
 app.command()(validate)
+app.command()(prepare)
+app.command()(overlap)
 
 
 @world_app.command(STAGE, hidden=True)
@@ -85,12 +88,24 @@ def world(overrides: Overrides = None, profile: Profile = None, run_dir: RunDir 
 
 
 @app.command()
-def synth(overrides: Overrides = None, profile: Profile = None, run_dir: RunDir = None, worker: Worker = False) -> None:
+def synth(
+    overrides: Overrides = None,
+    profile: Profile = None,
+    run_dir: RunDir = None,
+    writer: Annotated[str, typer.Option(help="offline, or llm: a model words the queries.")] = "offline",
+    llm: Annotated[str | None, typer.Option("--model", help="Name of the wording model.")] = None,
+    base_url: Annotated[str | None, typer.Option("--base-url", help="Its OpenAI-compatible address.")] = None,
+    worker: Worker = False,
+) -> None:
     """Write training and held-out rows from the world.
 
     Example: tool-rl synth --run-dir runs/cpu_tiny-seed1
+
+    Example: tool-rl synth --profile cpu_smol --writer llm --model qwen3-32b --base-url http://127.0.0.1:8000/v1
     """
-    _stage("synth", overrides, profile, run_dir, worker)
+    from scripts.cli.sets import writer_overrides
+
+    _stage("synth", [*(overrides or []), *writer_overrides(writer, llm, base_url)], profile, run_dir, worker)
 
 
 @app.command()

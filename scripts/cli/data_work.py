@@ -5,23 +5,30 @@ from __future__ import annotations
 import hashlib
 import os
 import shutil
+from dataclasses import asdict
 from itertools import chain
 from pathlib import Path
 from typing import Any
 
 from omegaconf import DictConfig
 
+from data_synthesis.card.synth import write_synth_card
+from data_synthesis.llm_writer import reword
 from data_synthesis.mix import Mix
+from data_synthesis.preprocess.card import amend_preprocess_card
 from data_synthesis.preprocess.rl import preprocess_rl
 from data_synthesis.preprocess.sft import preprocess_sft
 from data_synthesis.records import read_records, write_records
 from data_synthesis.synth import SynthConfig, synthesise
+from data_synthesis.templates.load import load_patterns
 from data_synthesis.writer import WriterConfig
 from environment.booking.schemas import load_schemas
 from environment.booking.seed_world import WorldSize
 from environment.cache.build import build_seed_cache, import_records
 from environment.core.errors import ConfigError, DataError, nearest_name
-from scripts.cli.fitting import keep_fitting, rl_length, sft_length
+from environment.server.endpoint.ask import AskSettings
+from environment.server.endpoint.connect import EndpointSettings
+from scripts.cli.fitting import Length, keep_fitting, rl_length, sft_length
 from scripts.cli.progress import say
 from training.launch.paths import RunPaths
 from training.launch.prompt_length import conversation_length, token_count
@@ -59,6 +66,8 @@ def synth(paths: RunPaths, settings: ToolRl, config: DictConfig) -> None:
         count=token_count(paths.model),
     )  # fmt: skip
     say(**report.to_json())
+    _reword(paths, settings)
+    write_synth_card(paths.data, report, {"seed": wanted.seed}, load_schemas(schema_file(settings)))
     for name, split, least in (("train", report.train, 1), ("heldout", report.heldout, settings.evaluate.rows)):
         if split.rows < least:
             raise DataError(
@@ -67,6 +76,21 @@ def synth(paths: RunPaths, settings: ToolRl, config: DictConfig) -> None:
                 expected=f"at least {least}",
                 fix="a larger world (tool_rl.world.size), or fewer rows (tool_rl.evaluate.rows)",
             )
+
+
+def _reword(paths: RunPaths, settings: ToolRl) -> None:
+    """Let a model word the queries, where one is set."""
+    llm = settings.synth.llm
+    if llm.model is None:
+        return
+    schemas = load_schemas(schema_file(settings))
+    endpoint = EndpointSettings(
+        llm.base_url, llm.model, llm.key_env, llm.concurrency, ask=AskSettings(llm.temperature, 512),
+        max_tokens=llm.max_tokens, cache=paths.data / "synth.replies.db",
+    )  # fmt: skip
+    patterns = {pattern.id: pattern for pattern in load_patterns(schemas)}
+    report = reword([paths.rows(split) for split in SPLITS], patterns, schemas, endpoint)
+    say(**asdict(report))
 
 
 def preprocess(paths: RunPaths, settings: ToolRl, config: DictConfig) -> None:
@@ -93,10 +117,16 @@ def _leave_out_long(paths: RunPaths, settings: ToolRl, config: DictConfig) -> No
         return
     length, limit = rl_length(count, schema_file(settings)), int(config.data.max_prompt_length)
     for split, least in (("train", int(config.data.train_batch_size)), ("heldout", 1)):
-        say(**keep_fitting(paths.parquet("rl", split), length, limit, least, "data.max_prompt_length"))
+        _fit(paths.parquet("rl", split), length, limit, least, "data.max_prompt_length")
     if settings.sft.enabled:
-        file = paths.parquet("sft", "train")
-        say(**keep_fitting(file, sft_length(count), settings.sft.max_length, 1, "tool_rl.sft.max_length"))
+        _fit(paths.parquet("sft", "train"), sft_length(count), settings.sft.max_length, 1, "tool_rl.sft.max_length")
+
+
+def _fit(file: Path, length: Length, limit: int, least: int, key: str) -> None:
+    facts = keep_fitting(file, length, limit, least, key)
+    say(**facts)
+    if file.with_suffix(".card.json").exists():  # a parquet that was given has none
+        amend_preprocess_card(file, {f"rows of at most {limit} tokens, the others left out": facts["kept"]})
 
 
 def _rl_parquet(source: Path, output: Path, settings: ToolRl) -> None:

@@ -88,6 +88,20 @@ class WriterSettings(Section):
     """Share of the stays given as so many nights."""
 
 
+class LlmSettings(Section):
+    """A model that words the queries of the synthesised rows (`tool-rl synth --writer llm`)."""
+
+    model: str | None = None
+    """Name the endpoint serves it under; None leaves the offline wording."""
+    base_url: str = "http://127.0.0.1:8000/v1"
+    key_env: str = "OPENAI_API_KEY"
+    """Environment variable that holds the key."""
+    concurrency: Count = 16
+    temperature: Annotated[float, Field(ge=0, le=2)] = 0.8
+    max_tokens: Count | None = None
+    """Cap on all prompt and completion tokens; None for no cap."""
+
+
 class SynthSettings(Section):
     """How many rows are synthesised."""
 
@@ -96,6 +110,7 @@ class SynthSettings(Section):
     seed: int = 1
     mix: MixSettings = MixSettings()
     writer: WriterSettings = WriterSettings()
+    llm: LlmSettings = LlmSettings()
 
 
 class PreprocessSettings(Section):
