@@ -86,6 +86,11 @@ def _line(line: bytes, source: str) -> Iterator[Row]:
     except (ValueError, RecursionError) as error:
         yield Unusable("broken JSON", f"{source}: {error}")
         return
+    yield from object_rows(row, source)
+
+
+def object_rows(row: Any, source: str) -> Iterator[Row]:
+    """Yield the calls of a ComplexFuncBench entry or a training record that was read already."""
     reader = _reader_of(row)
     if reader is None:
         yield Unusable("neither a ComplexFuncBench entry nor a training record", source)

@@ -6,13 +6,17 @@ Without one of these verbs `tool-rl world` is a stage of a run, like the other s
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from typer.core import TyperGroup
 
 from scripts.cli.opening import MaxRequests, Mode, ModeOption, Upstream, UpstreamOption, WorldSeed, open_in_mode
+
+if TYPE_CHECKING:
+    from environment.cache.sources import Row
 
 STAGE = "stage"
 World = Annotated[Path, typer.Argument(help="A recorded world (.db).")]
@@ -61,7 +65,7 @@ def build(
 @world_app.command("import")
 def import_(
     out: Annotated[Path, typer.Argument(help="The world to write.")],
-    sources: Annotated[list[Path], typer.Argument(help="Caches (.json), ComplexFuncBench or records (.jsonl).")],
+    sources: Annotated[list[Path], typer.Argument(help="Caches (.json), ComplexFuncBench or records (.jsonl, .pkl).")],
     extend: Annotated[bool, typer.Option("--extend", help="Keep what the world holds already.")] = False,
     drop_odd: Annotated[bool, typer.Option("--drop-odd", help="Leave out answers that are not their tool's.")] = False,
     tool_schema_path: Schemas = None,
@@ -72,7 +76,6 @@ def import_(
     """
     from environment.booking.schemas import load_schemas
     from environment.cache.build import import_rows
-    from environment.cache.sources import read_source
     from environment.core.errors import DataError
 
     missing = [str(path) for path in sources if not path.is_file()]
@@ -80,8 +83,20 @@ def import_(
         raise DataError("no such file", where="world import", got=", ".join(missing))
     if out.exists() and not extend:
         raise DataError("the world exists", where=str(out), fix="name another file, or add to this one with --extend")
-    rows = (row for path in sources for row in read_source(path))
+    rows = (row for path in sources for row in _recorded(path))
     _say_report(import_rows(out, rows, load_schemas(tool_schema_path), extend=extend, drop_odd=drop_odd))
+
+
+def _recorded(path: Path) -> Iterator[Row]:
+    """Yield the calls of a file; a pickle, as the reference's users have them, holds records or entries."""
+    from data_synthesis.records import PICKLE_SUFFIXES, read_records
+    from environment.cache.sources import object_rows, read_source
+
+    if path.suffix not in PICKLE_SUFFIXES:
+        yield from read_source(path)
+        return
+    for number, record in enumerate(read_records(path)):
+        yield from object_rows(record, f"{path.name} record {number}")
 
 
 @world_app.command()

@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import json
 import os
+import pickle
 import signal
 import sqlite3
 import subprocess
@@ -266,3 +267,17 @@ def test_serve_a_simulated_world(small: Path) -> None:
         process.wait(10)
     refused = CliRunner().invoke(app, ["serve", str(small), "--mode", "simulated"])
     assert isinstance(refused.exception, ToolRlError) and "has no file" in str(refused.exception)
+
+
+def test_import_reads_pickles_of_records_and_refuses_those_that_run_code(tmp_path: Path) -> None:
+    step = {"ground_truth": {"function": "Search_Hotel_Destination", "arguments": {"query": "Oslo"}},
+            "execution_result": {"execution_result": ROW["response"], "success": True}}  # fmt: skip
+    rows = tmp_path / "rows.pkl"
+    rows.write_bytes(pickle.dumps([{"workflow_id": "w1", "steps": [step]}, {"no": "record"}]))
+    made = world("import", tmp_path / "w.db", rows)
+    assert made.exit_code == 0, said(made)
+    assert json.loads(world("stats", tmp_path / "w.db").stdout)["entries"] == 1
+    assert "rows.pkl record 1" in said(made)
+    rows.write_bytes(pickle.dumps([Path("x")]))
+    refused = world("import", tmp_path / "other.db", rows)
+    assert refused.exit_code != 0 and "it was not loaded" in said(refused) and not (tmp_path / "other.db").exists()
