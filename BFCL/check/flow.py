@@ -7,8 +7,8 @@ itself, error messages and answers that came after the call never count.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
-from typing import cast
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, cast
 
 from environment.core.calls import JsonValue, ResultStatus
 from environment.core.canonical import fold_text
@@ -17,13 +17,17 @@ from environment.core.trajectory import Trajectory
 _NUMBER = re.compile(r"-?\d{1,30}(\.\d{1,30})?", re.ASCII)
 _PATH_PART = re.compile(r"[^.\[\]]+")
 _NEVER = 1 << 60
+_EQUAL_KEYS = frozenset({"0", "1", "true", "false"})
+"""Keys of values that Python holds for equal though JSON doesn't."""
 
 
 def scalar_key(value: JsonValue) -> str:
     """Return a text that is equal for equal scalars, whether written as number or as text (`39.85` and `"39.850"`)."""
     if isinstance(value, str):
         text = value.strip()
-        return _number_key(text) if _NUMBER.fullmatch(text) else fold_text(text)
+        if _NUMBER.fullmatch(text):
+            return _number_key(text)
+        return " ".join(text.lower().split()) if text.isascii() else fold_text(text)
     if isinstance(value, bool) or value is None:
         return str(value).lower()
     return _number_key(repr(value)) if _NUMBER.fullmatch(repr(value)) else repr(value)
@@ -70,7 +74,8 @@ class Observations:
 
     def __init__(self, trajectory: Trajectory) -> None:
         self._trajectory = trajectory
-        self._as_written: dict[str, int] | None = None
+        self._as_shown: dict[JsonValue, int] | None = None
+        """By the value itself; 0 and 1 are not looked up here, for they equal false and true."""
         self._by_key: dict[str, int] | None = None
 
     def before(self, value: JsonValue, turn: int) -> bool:
@@ -84,27 +89,59 @@ class Observations:
 
     def shows(self, text: str) -> bool:
         """Say whether a value written just so stood in any answered result."""
-        if self._as_written is None:
-            self._as_written = self._first_turns(str)
-        return text in self._as_written
+        return self._first_turn(text) < _NEVER
 
     def _shown(self, scalar: JsonValue, turn: int) -> bool:
-        if self._as_written is None:
-            self._as_written = self._first_turns(str)
-        if self._as_written.get(str(scalar), _NEVER) < turn:
+        if self._first_turn(scalar) < turn:
             return True
+        key = scalar_key(scalar)
+        if key in _EQUAL_KEYS:
+            return any(t < turn and scalar_key(value) == key for value, t in self._shown_values())
         if self._by_key is None:
-            self._by_key = self._first_turns(scalar_key)
-        return self._by_key.get(scalar_key(scalar), _NEVER) < turn
+            self._by_key = _earliest((scalar_key(v), t) for v, t in self._as_shown_at().items())
+        return self._by_key.get(key, _NEVER) < turn
 
-    def _first_turns(self, key_of: Callable[[JsonValue], str]) -> dict[str, int]:
+    def _first_turn(self, scalar: JsonValue) -> int:
+        """Return the first turn that showed a value as it is, or as the same text or number."""
+        shown = self._as_shown_at()
+        if isinstance(scalar, str):
+            other = _number_of(scalar)
+        else:
+            other = str(scalar)
+            if scalar in (0, 1):
+                return shown.get(other, _NEVER)
+        found = shown.get(scalar, _NEVER)
+        return found if other is None else min(found, shown.get(other, _NEVER))
+
+    def _as_shown_at(self) -> dict[JsonValue, int]:
+        if self._as_shown is None:
+            try:
+                self._as_shown = _earliest(self._shown_values())
+            except TypeError:  # a container in the ledger, which no session writes
+                shown = ((v, t) for v, t in self._shown_values() if not isinstance(v, dict | list))
+                self._as_shown = _earliest(shown)
+        return self._as_shown
+
+    def _shown_values(self) -> Iterator[tuple[JsonValue, int]]:
+        """Yield each value of an answered result with its turn."""
         answered = {r.call_id for r in self._trajectory.results if r.status == ResultStatus.OK}
         turns = {c.id: c.turn for c in self._trajectory.calls if c.id in answered}
-        first: dict[str, int] = {}
-        for seen in self._trajectory.ledger:
-            turn = turns.get(seen.call_id)
-            if turn is not None and not isinstance(seen.value, dict | list):
-                key = key_of(seen.value)
-                if turn < first.get(key, _NEVER):
-                    first[key] = turn
-        return first
+        return ((o.value, turns[o.call_id]) for o in self._trajectory.ledger if o.call_id in turns)
+
+
+def _earliest(shown: Iterable[tuple[Any, int]]) -> dict[Any, int]:
+    """Return the first turn of each value."""
+    first: dict[Any, int] = {}
+    known = first.get
+    for value, turn in shown:
+        if turn < known(value, _NEVER):
+            first[value] = turn
+    return first
+
+
+def _number_of(text: str) -> int | float | None:
+    """Return the number that is written just as the text, but for 0 and 1; None for any other text."""
+    if not _NUMBER.fullmatch(text):
+        return None
+    number = float(text) if "." in text else int(text)
+    return number if str(number) == text and number not in (0, 1) else None

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from BFCL.check.answer import Closing
 from BFCL.check.assignment import best_assignment
@@ -92,18 +92,15 @@ class Match:
     told: float = 1.0
     """Share of the found values the task's own answer names that this answer names, too; 1 where it names none."""
 
-    @property
-    def correct_calls(self) -> int:
-        """Gold steps with the right call."""
-        return sum(s.correct for s in self.steps)
+    correct_calls: int = field(init=False)
+    """Gold steps with the right call."""
+    correct_prefix: int = field(init=False)
+    """Gold steps right and in order, counted from the first up to the first that is not."""
 
-    @property
-    def correct_prefix(self) -> int:
-        """Gold steps right and in order, counted from the first up to the first that is not."""
-        for count, step in enumerate(self.steps):
-            if not (step.correct and step.ordered):
-                return count
-        return len(self.steps)
+    def __post_init__(self) -> None:
+        wrong = (i for i, step in enumerate(self.steps) if not (step.correct and step.ordered))
+        object.__setattr__(self, "correct_calls", sum(step.correct for step in self.steps))
+        object.__setattr__(self, "correct_prefix", next(wrong, len(self.steps)))
 
     @property
     def turn_accuracy(self) -> float:
@@ -123,8 +120,23 @@ class Match:
 
 
 def match(trajectory: Trajectory, task: Task, schemas: Mapping[str, ToolSchema]) -> Match:
-    """Lay one trajectory beside its task; for many trajectories of a task keep a `GoldChain`."""
-    return GoldChain(task, schemas).match(trajectory)
+    """Lay one trajectory beside its task."""
+    return chain_of(task, schemas).match(trajectory)
+
+
+_KEPT: dict[tuple[int, int], GoldChain] = {}
+_MOST_KEPT = 256
+
+
+def chain_of(task: Task, schemas: Mapping[str, ToolSchema]) -> GoldChain:
+    """Return the chain of a task, the one made before where the same task object was asked for lately."""
+    key = id(task), id(schemas)
+    kept = _KEPT.get(key)
+    if kept is None or kept.task is not task or kept.schemas is not schemas:
+        if len(_KEPT) >= _MOST_KEPT:
+            _KEPT.clear()
+        kept = _KEPT[key] = GoldChain(task, schemas)
+    return kept
 
 
 class GoldChain:
@@ -132,7 +144,7 @@ class GoldChain:
 
     def __init__(self, task: Task, schemas: Mapping[str, ToolSchema]) -> None:
         self.task = task
-        self._schemas = schemas
+        self.schemas = schemas
         self._steps = tuple(_Gold.of(step, self._schema(step.function)) for step in task.steps)
         by_tool: defaultdict[str, list[int]] = defaultdict(list)
         for index, gold in enumerate(self._steps):
@@ -151,10 +163,15 @@ class GoldChain:
         return work.result(chosen)
 
     def _schema(self, name: str) -> ToolSchema:
-        return self._schemas.get(name) or ToolSchema(name, "", {})
+        return self.schemas.get(name) or ToolSchema(name, "", {})
 
     def canonical(self, call: ToolCall) -> dict[str, JsonValue]:
-        """Return the arguments of a call in the normal form of its tool."""
+        """Return the arguments of a call in the normal form of its tool; a gold call's own where written alike."""
+        for index in self._by_tool.get(call.name, ()):
+            gold = self._steps[index]
+            for written, normal in zip(gold.written, gold.variants, strict=True):
+                if len(written) == len(call.arguments) and _alike(written, call.arguments):
+                    return normal
         return canonical_arguments(self._schema(call.name), call.arguments)
 
     @property
@@ -175,6 +192,10 @@ class _Gold:
     arguments: dict[str, JsonValue]
     variants: tuple[dict[str, JsonValue], ...]
     """Every argument set that is right, `arguments` first."""
+    written: tuple[dict[str, JsonValue], ...]
+    """The same as the task has them."""
+    full: tuple[tuple[ArgumentCredit, ...], ...]
+    """What a call earns that is written just so, one for each set."""
     derived: frozenset[str]
     needs: tuple[tuple[int, str], ...]
     """(producer, argument path) of each edge, then (producer, "") of each dependency without an edge."""
@@ -186,7 +207,16 @@ class _Gold:
         needs += [(d, "") for d in step.depends_on if d not in known]
         derived = frozenset(e.argument.partition(".")[0].partition("[")[0] for e in step.edges)
         variants = tuple(canonical_arguments(schema, a) for a in (step.arguments, *step.accepted))
-        return cls(step, variants[0], variants, derived, tuple(needs))
+        full = tuple(argument_credits(v, v, derived) for v in variants)
+        return cls(step, variants[0], variants, (step.arguments, *step.accepted), full, derived, tuple(needs))
+
+
+def _alike(one: Mapping[str, JsonValue], other: Mapping[str, JsonValue]) -> bool:
+    """Say whether two argument sets are the same to the letter: 1, 1.0 and true are three values."""
+    try:
+        return one == other and repr(one) == repr(other)
+    except RecursionError:
+        return False
 
 
 def _twins(steps: Sequence[_Gold], by_tool: Mapping[str, list[int]]) -> Iterable[list[int]]:
@@ -278,6 +308,9 @@ class _Work:
 
     def _best_credit(self, gold: _Gold, given: Mapping[str, JsonValue]) -> tuple[ArgumentCredit, ...]:
         """Return the credits against the argument set that the call has most of."""
+        for variant, full in zip(gold.variants, gold.full, strict=True):
+            if given is variant:
+                return full
         best = argument_credits(gold.arguments, given, gold.derived)
         for variant in gold.variants[1:]:
             best = max(best, argument_credits(variant, given, gold.derived), key=mean_credit)
@@ -322,7 +355,7 @@ class _Work:
         normal = value_at(self.canonical[position], path)
         if normal is None or self.seen.before(normal, call.turn):
             return normal is not None
-        sets = zip(gold.variants, (gold.step.arguments, *gold.step.accepted), strict=True)
+        sets = zip(gold.variants, gold.written, strict=True)
         written = (value_at(raw, path) for variant, raw in sets if normal == value_at(variant, path))
         return any(self.seen.before(value, call.turn) for value in written)
 

@@ -17,7 +17,7 @@ import orjson
 from BFCL.parse.reading import Block, Failure, Reading, joined, reasoning_end
 from BFCL.parse.strict_json import JsonTrouble, loads
 from environment.core.calls import JsonValue, ParseStatus
-from environment.session.json_text import is_object
+from environment.session.json_text import is_list, is_object
 
 _TAG = re.compile(
     r"<function=(?P<name>[^<>\n]{0,100})>|(?P<close></function>)|<parameter=[^<>\n]{0,100}>|(?P<done></parameter>)"
@@ -139,6 +139,6 @@ def _value(text: str) -> JsonValue:
         value = loads(text)
     except JsonTrouble:
         return text
-    if isinstance(value, dict | list):
+    if is_object(value) or is_list(value):
         return value
     return value if not isinstance(value, str) and orjson.dumps(value).decode() == text else text

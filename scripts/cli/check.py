@@ -67,8 +67,9 @@ def input_lines(file: str) -> Iterator[bytes]:
 
     try:
         with nullcontext(sys.stdin.buffer) if file == "-" else Path(file).open("rb") as raw:
-            packed = cast("io.BufferedReader", raw).peek(2)[:2] == b"\x1f\x8b"
-            yield from gzip.GzipFile(fileobj=raw) if packed else raw
+            lines = raw if isinstance(raw, io.BufferedReader) else io.BufferedReader(cast("io.RawIOBase", raw))
+            packed = lines.peek(2)[:2] == b"\x1f\x8b"
+            yield from gzip.GzipFile(fileobj=lines) if packed else lines
     except (EOFError, gzip.BadGzipFile, zlib.error) as error:
         raise DataError(f"the compressed file is damaged ({error})", where=file, fix="copy it again") from error
     except OSError as error:

@@ -125,7 +125,7 @@ class _Replay:
             return Checked(where, "not replayed", 0.0, False, (told,))
 
     def _record(self, row: Mapping[str, Any], where: str, shared: World | None) -> Checked:
-        from BFCL.check.match import GoldChain
+        from BFCL.check.match import chain_of
         from BFCL.check.replay import GoldWorld, replay_gold
         from scripts.cli.gold import responses_of, task_of
 
@@ -137,7 +137,7 @@ class _Replay:
             return Checked(where, task.id, found.score, found.acc, ())
         low = {name: found.components[name] for name in COMPONENTS if found.components.get(name, 1.0) < FULL}
         problems = [f"{name} is {value:.4f}" for name, value in low.items()]
-        problems += _step_problems(GoldChain(task, self._schemas).match(trajectory))
+        problems += _step_problems(chain_of(task, self._schemas).match(trajectory))
         problems += [f"the episode ended by {trajectory.stop}: {trajectory.error or 'no answer'}"] * (not found.acc)
         return Checked(where, task.id, found.score, found.acc, tuple(problems))
 

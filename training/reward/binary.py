@@ -25,7 +25,7 @@ from BFCL.check.assignment import best_assignment
 from BFCL.check.ast.call import Answer, Call, Document, call_error
 from BFCL.check.ast.check import ODD_SHAPES
 from BFCL.check.ast.kinds import Language
-from BFCL.check.match import GoldChain
+from BFCL.check.match import chain_of
 from environment.core.calls import JsonValue, ParseStatus
 from environment.core.errors import ConfigError
 from environment.core.schema import ToolSchema
@@ -68,7 +68,7 @@ def score(
     calls = _calls(trajectory, options)
     right = calls is not None and _all_right(calls, task, schemas)
     components = {"form": float(calls is not None), "ast": float(right), "calls/made": float(len(calls or ()))}
-    return scored(float(right), components, GoldChain(task, schemas).match(trajectory), trajectory)
+    return scored(float(right), components, chain_of(task, schemas).match(trajectory), trajectory)
 
 
 def _calls(trajectory: Trajectory, options: BinaryOptions) -> list[Call] | None:
@@ -106,7 +106,8 @@ def _document(step: GoldStep, schemas: Mapping[str, ToolSchema]) -> Document:
     schema = schemas.get(step.function)
     if schema is not None:
         return {"name": step.function, "parameters": schema.parameters}
-    types = {name: {"type": _TYPES.get(type(value), "any")} for name, value in step.arguments.items()}
+    arguments: Mapping[str, object] = step.arguments
+    types = {name: {"type": _TYPES.get(type(value), "any")} for name, value in arguments.items()}
     return {"name": step.function, "parameters": {"properties": types, "required": list(types)}}
 
 

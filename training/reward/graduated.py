@@ -30,7 +30,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 
 from BFCL.check.credit import ArgumentCredit
-from BFCL.check.match import EdgeCheck, GoldChain, Match, StepMatch
+from BFCL.check.match import EdgeCheck, Match, StepMatch, chain_of
 from environment.core.errors import ConfigError
 from environment.core.schema import ToolSchema
 from environment.core.task import Task
@@ -92,8 +92,8 @@ DEFAULT_WEIGHTS = RewardWeights()
 def score(
     trajectory: Trajectory, task: Task, schemas: Mapping[str, ToolSchema], weights: RewardWeights = DEFAULT_WEIGHTS
 ) -> Score:
-    """Score one trajectory; for many of a task keep a `GoldChain` and call `score_match`."""
-    return score_match(GoldChain(task, schemas).match(trajectory), trajectory, weights)
+    """Score one trajectory."""
+    return score_match(chain_of(task, schemas).match(trajectory), trajectory, weights)
 
 
 def score_match(match: Match, trajectory: Trajectory, weights: RewardWeights = DEFAULT_WEIGHTS) -> Score:
@@ -133,15 +133,18 @@ class _Levels:
     quality: float = 0.0
 
 
+_EXACT = _Levels(1.0, 1.0, 1.0, 1.0)
+
+
 def _levels(step: StepMatch, weights: RewardWeights) -> _Levels:
     if step.call is None or not step.executed:
         return _Levels()
+    if step.exact:
+        return _EXACT
     credits = step.arguments
     structure = _mean([float(c.typed) for c in credits], 1.0)
     weighed = [(weights.derived if c.derived else weights.supplied, c) for c in credits]
     values = _weighted(weighed)
-    if step.exact:
-        return _Levels(1.0, structure, values, 1.0)
     return _Levels(1.0, structure, values, NAME_SHARE + STRUCTURE_SHARE * structure + VALUE_SHARE * values)
 
 

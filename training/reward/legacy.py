@@ -3,7 +3,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from BFCL.check.match import GoldChain
+from BFCL.check.match import chain_of
 from environment.core.schema import ToolSchema
 from environment.core.task import Task
 from environment.core.trajectory import Trajectory
@@ -35,4 +35,4 @@ def score(
     parts = {key: value for key, value in found.values.items() if key != "score"}
     notes = (f"the reference raises {found.error}",) if found.error else ()
     components = {**parts, "would_raise": float(found.error is not None)}
-    return scored(found.values["score"], components, GoldChain(task, schemas).match(trajectory), trajectory, notes)
+    return scored(found.values["score"], components, chain_of(task, schemas).match(trajectory), trajectory, notes)

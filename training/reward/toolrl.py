@@ -19,7 +19,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from BFCL.check.assignment import best_assignment
-from BFCL.check.match import GoldChain
+from BFCL.check.match import chain_of
 from environment.core.calls import JsonValue, ParseStatus
 from environment.core.errors import ConfigError
 from environment.core.schema import ToolSchema
@@ -59,7 +59,7 @@ def score(
     options: ToolRlOptions = ToolRlOptions(),
 ) -> Score:
     """Score one trajectory; total."""
-    chain = GoldChain(task, schemas)
+    chain = chain_of(task, schemas)
     gold = [(gold.step.function, gold.arguments) for gold in chain.steps]
     made = [(call.name, chain.canonical(call)) for call in trajectory.calls if call.status == ParseStatus.OK]
     names, keys, values = _parts(gold, made)

@@ -6,7 +6,7 @@ answers than one are `parallel`, more documents than one are `multiple`.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -60,8 +60,8 @@ def judge_row(row: Mapping[str, Any]) -> RowVerdict:
     functions, answers = _objects(row, "function"), _objects(row, "possible_answer")
     if not functions or not answers:
         raise DataError("nothing to compare with", got=row, expected="at least one function and one possible_answer")
-    calls = row["model_output"]
-    found = check(functions, answers, calls if isinstance(calls, list) else (), category_of(row))
+    calls = cast("list[Any]", row["model_output"] if isinstance(row["model_output"], list) else [])
+    found = check(functions, answers, calls, category_of(row))
     return RowVerdict(str(row["case_id"]), found.valid, found.error_type)
 
 
@@ -87,10 +87,11 @@ def _object(line: bytes) -> dict[str, Any]:
     return cast("dict[str, Any]", row)
 
 
-def _objects(row: Mapping[str, Any], key: str) -> list[Any]:
+def _objects(row: Mapping[str, Any], key: str) -> Sequence[Any]:
     """Return a list of objects; a lone object, as the oldest files of the leaderboard have it, is a list of one."""
     value = row[key]
-    items = cast("list[Any]", [value] if isinstance(value, dict) else value)
-    if not isinstance(items, list) or not all(isinstance(item, dict) and item for item in items):
-        raise DataError(f"{key} is no list of objects", got=value, expected="a list of objects that aren't empty")
+    items = cast("list[object]", value if isinstance(value, list) else [value])
+    if not all(isinstance(item, dict) and item for item in items):
+        expected = "a list of objects that aren't empty"
+        raise DataError(f"{key} is no list of objects", got=cast("object", value), expected=expected)
     return items

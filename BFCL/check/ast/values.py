@@ -129,6 +129,6 @@ def _items_fit(value: Sequence[Any], answer: Any, item_kind: type) -> bool:
     return all(type(item) is item_kind or (first is not None and type(item) is first) for item in value)
 
 
-def _first_kind(accepted: Sequence[Any]) -> type | None:
+def _first_kind(accepted: Sequence[object]) -> type | None:
     """Return the type of the first accepted value that is no "may be left out"."""
     return next((type(answer) for answer in accepted if answer != ""), None)

@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import Result
-from typer.testing import CliRunner
+from typer.testing import CliRunner, Result
 
 from BFCL.check.replay import GoldWorld, play_turns, replay_gold
 from environment.booking.schemas import load_schemas

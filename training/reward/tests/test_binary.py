@@ -104,7 +104,6 @@ def test_the_answer_form_is_read_as_python() -> None:
     right = ANSWERED % "find(adults=1, city='Rome')"
     assert value(right) == 1.0
     assert value(right, answer=0.0) == 0.0
-    assert value(right, "more") == 0.0
 
 
 @pytest.mark.parametrize(

@@ -136,6 +136,40 @@ def test_adversaries_earn_less_than_an_honest_half(made: tuple[Task, list[Any]])
         assert value(task, played) < honest, name
 
 
+def test_an_answer_is_for_what_was_found() -> None:
+    task, responses = chain(3)
+    task = replace(task, answer="The item is id-2.")
+    whole = play(gold_moves(task, responses))
+    told, vague = (score(replace(whole, answer=a), task, {}) for a in ("I found id-2", "done"))
+    assert (told.score, told.components["answer/told"]) == (1.0, 1.0)
+    assert vague.score == pytest.approx(1 - 0.18 / 2) and vague.components["answer/told"] == 0.0
+    assert vague.acc, "success asks for an answer, not for its words"
+    assert score(replace(whole, answer="done"), task, {}, RewardWeights(bare_answer=1)).score == 1.0
+    unanswered = score(play(gold_moves(task, responses), StopReason.MAX_TURNS), task, {})
+    assert unanswered.score < vague.score and unanswered.components["answer/told"] == 0.0
+
+
+def test_several_accepted_argument_sets_are_alike_and_are_not_mixed() -> None:
+    step = GoldStep("find", {"city": "Rome", "n": 1}, accepted=({"city": "Bari", "n": 2},))
+    task = Task("t", "q", ("find",), (step,))
+    found = {
+        (city, n): value(task, [Move("find", {"city": city, "n": n}, {})]) for city in ("Rome", "Bari") for n in (1, 2)
+    }
+    assert found["Rome", 1] == found["Bari", 2] == 1.0
+    assert found["Rome", 2] == found["Bari", 1] < 0.8
+    assert Task.from_json(task.to_json()) == task
+
+
+@pytest.mark.parametrize("given", [True, 1.5, "one", None])
+def test_a_value_that_python_holds_for_equal_is_not_the_same_value(given: Any) -> None:
+    task = Task("t", "q", ("find",), (GoldStep("find", {"n": 1}),))
+    assert value(task, [Move("find", {"n": given}, {})]) < 1.0
+    seen = Task("t", "q", ("a", "b"), (GoldStep("a", {}), GoldStep("b", {"n": 1}, (0,), (Edge("n", 0, "x"),))))
+    for shown, counts in ((True, False), (1, True), ("1", True), (1.0, True)):
+        moves = [Move("a", {}, {"x": shown}), Move("b", {"n": 1}, {})]
+        assert (value(seen, moves) == 1.0) == counts, shown
+
+
 def test_text_is_not_read() -> None:
     task, responses = chain(3)
     honest = play(gold_moves(task, responses)[:2])

@@ -3,6 +3,7 @@
 # pyright: basic
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -51,7 +52,9 @@ def test_hand_worked_cases(moves: list[Move], matched: float) -> None:
 
 def test_nothing_called_where_calls_are_wanted_is_the_worst() -> None:
     assert value() == 0.0
-    assert score(play([]), Task("t", "q", (), ()), {}).score == 1.0
+    said = replace(play([]), messages=({"role": "assistant", "content": "It is sunny."},))
+    assert score(said, TASK, {}).score == 0.0
+    assert score(said, Task("t", "q", (), ()), {}).score == 1.0
     assert score(play([FIND]), Task("t", "q", (), ()), {}).score == pytest.approx(1 / 7)
 
 
