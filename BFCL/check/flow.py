@@ -16,6 +16,7 @@ from environment.core.trajectory import Trajectory
 
 _NUMBER = re.compile(r"-?\d{1,30}(\.\d{1,30})?", re.ASCII)
 _PATH_PART = re.compile(r"[^.\[\]]+")
+_NUMBER_STARTS = frozenset("-0123456789")
 _NEVER = 1 << 60
 _EQUAL_KEYS = frozenset({"0", "1", "true", "false"})
 """Keys of values that Python holds for equal though JSON doesn't."""
@@ -25,7 +26,7 @@ def scalar_key(value: JsonValue) -> str:
     """Return a text that is equal for equal scalars, whether written as number or as text (`39.85` and `"39.850"`)."""
     if isinstance(value, str):
         text = value.strip()
-        if _NUMBER.fullmatch(text):
+        if text[:1] in _NUMBER_STARTS and _NUMBER.fullmatch(text):
             return _number_key(text)
         return " ".join(text.lower().split()) if text.isascii() else fold_text(text)
     if isinstance(value, bool) or value is None:
@@ -116,16 +117,30 @@ class Observations:
     def _as_shown_at(self) -> dict[JsonValue, int]:
         if self._as_shown is None:
             try:
-                self._as_shown = _earliest(self._shown_values())
+                self._as_shown = self._index()
             except TypeError:  # a container in the ledger, which no session writes
                 shown = ((v, t) for v, t in self._shown_values() if not isinstance(v, dict | list))
                 self._as_shown = _earliest(shown)
         return self._as_shown
 
+    def _index(self) -> dict[JsonValue, int]:
+        """Return `_earliest` of the shown values, written out: replies can hold thousands."""
+        first: dict[JsonValue, int] = {}
+        known, turn_of = first.get, self._turns().get
+        for seen in self._trajectory.ledger:
+            turn = turn_of(seen.call_id, _NEVER)
+            if turn < known(seen.value, _NEVER):
+                first[seen.value] = turn
+        return first
+
+    def _turns(self) -> dict[str, int]:
+        """Return the turn of each answered call."""
+        answered = {r.call_id for r in self._trajectory.results if r.status == ResultStatus.OK}
+        return {c.id: c.turn for c in self._trajectory.calls if c.id in answered}
+
     def _shown_values(self) -> Iterator[tuple[JsonValue, int]]:
         """Yield each value of an answered result with its turn."""
-        answered = {r.call_id for r in self._trajectory.results if r.status == ResultStatus.OK}
-        turns = {c.id: c.turn for c in self._trajectory.calls if c.id in answered}
+        turns = self._turns()
         return ((o.value, turns[o.call_id]) for o in self._trajectory.ledger if o.call_id in turns)
 
 
@@ -141,7 +156,7 @@ def _earliest(shown: Iterable[tuple[Any, int]]) -> dict[Any, int]:
 
 def _number_of(text: str) -> int | float | None:
     """Return the number that is written just as the text, but for 0 and 1; None for any other text."""
-    if not _NUMBER.fullmatch(text):
+    if text[:1] not in _NUMBER_STARTS or not _NUMBER.fullmatch(text):
         return None
     number = float(text) if "." in text else int(text)
     return number if str(number) == text and number not in (0, 1) else None

@@ -169,8 +169,8 @@ class GoldChain:
         """Return the arguments of a call in the normal form of its tool; a gold call's own where written alike."""
         for index in self._by_tool.get(call.name, ()):
             gold = self._steps[index]
-            for written, normal in zip(gold.written, gold.variants, strict=True):
-                if len(written) == len(call.arguments) and _alike(written, call.arguments):
+            for written, letters, normal in zip(gold.written, gold.letters, gold.variants, strict=True):
+                if len(written) == len(call.arguments) and _alike(written, letters, call.arguments):
                     return normal
         return canonical_arguments(self._schema(call.name), call.arguments)
 
@@ -194,6 +194,8 @@ class _Gold:
     """Every argument set that is right, `arguments` first."""
     written: tuple[dict[str, JsonValue], ...]
     """The same as the task has them."""
+    letters: tuple[str, ...]
+    """The same as texts: 1, 1.0 and true are three values."""
     full: tuple[tuple[ArgumentCredit, ...], ...]
     """What a call earns that is written just so, one for each set."""
     derived: frozenset[str]
@@ -208,13 +210,15 @@ class _Gold:
         derived = frozenset(e.argument.partition(".")[0].partition("[")[0] for e in step.edges)
         variants = tuple(canonical_arguments(schema, a) for a in (step.arguments, *step.accepted))
         full = tuple(argument_credits(v, v, derived) for v in variants)
-        return cls(step, variants[0], variants, (step.arguments, *step.accepted), full, derived, tuple(needs))
+        written = (step.arguments, *step.accepted)
+        letters = tuple(repr(arguments) for arguments in written)
+        return cls(step, variants[0], variants, written, letters, full, derived, tuple(needs))
 
 
-def _alike(one: Mapping[str, JsonValue], other: Mapping[str, JsonValue]) -> bool:
-    """Say whether two argument sets are the same to the letter: 1, 1.0 and true are three values."""
+def _alike(written: Mapping[str, JsonValue], letters: str, given: Mapping[str, JsonValue]) -> bool:
+    """Say whether a call has an argument set to the letter."""
     try:
-        return one == other and repr(one) == repr(other)
+        return written == given and letters == repr(given)
     except RecursionError:
         return False
 
