@@ -106,9 +106,12 @@ def _document(step: GoldStep, schemas: Mapping[str, ToolSchema]) -> Document:
     schema = schemas.get(step.function)
     if schema is not None:
         return {"name": step.function, "parameters": schema.parameters}
-    arguments: Mapping[str, object] = step.arguments
-    types = {name: {"type": _TYPES.get(type(value), "any")} for name, value in arguments.items()}
+    types = {name: {"type": _type_name(value)} for name, value in step.arguments.items()}
     return {"name": step.function, "parameters": {"properties": types, "required": list(types)}}
+
+
+def _type_name(value: object) -> str:
+    return _TYPES.get(type(value), "any")
 
 
 def _answers(step: GoldStep, schemas: Mapping[str, ToolSchema]) -> list[Answer]:

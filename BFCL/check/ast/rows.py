@@ -91,7 +91,7 @@ def _objects(row: Mapping[str, Any], key: str) -> Sequence[Any]:
     """Return a list of objects; a lone object, as the oldest files of the leaderboard have it, is a list of one."""
     value = row[key]
     items = cast("list[object]", value if isinstance(value, list) else [value])
-    if not all(isinstance(item, dict) and item for item in items):
+    if not all(isinstance(item, dict) and cast("dict[str, Any]", item) for item in items):
         expected = "a list of objects that aren't empty"
         raise DataError(f"{key} is no list of objects", got=cast("object", value), expected=expected)
     return items

@@ -20,8 +20,8 @@ from training.launch.tests.fakes import tiny
 pytestmark = pytest.mark.slow  # starts processes
 REPO = Path(__file__).resolve().parents[3]
 VERBS = (
-    "run", "plan", "world", "tools", "serve", "synth", "preprocess", "model", "sft", "rl", "export", "evaluate",
-    "report",
+    "run", "plan", "world", "tools", "check", "serve", "score", "validate", "synth", "preprocess", "model", "sft", "rl",
+    "export", "evaluate", "report",
 )  # fmt: skip
 
 
