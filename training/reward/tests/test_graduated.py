@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from BFCL.check.flow import value_at
 from BFCL.check.tests.moves import INVALID, MISS, OK, Move, chain, fan, gold_moves, play, wrong_value
 from environment.core.calls import ParseStatus, ResultStatus, ToolCall
 from environment.core.errors import ConfigError
@@ -76,6 +77,36 @@ def test_reference_records(name: str) -> None:
         assert_exploits_fail(task, responses)
         if len(task.steps) >= 3:
             assert_ladder(task, responses)
+
+
+def other_order(task: Task) -> list[int]:
+    """Another order of the steps in which each comes after those it depends on: always the last one that may come."""
+    order: list[int] = []
+    while len(order) < len(task.steps):
+        free = [i for i, s in enumerate(task.steps) if i not in order and set(s.depends_on) <= set(order)]
+        order.append(free[-1])
+    return order
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_reference_records_do_not_depend_on_accidents(name: str) -> None:
+    """Another order of independent steps, other ids everywhere and cut replies change no score."""
+    reordered = 0
+    for task, responses in records(name):
+        moves, order = gold_moves(task, responses), other_order(task)
+        reordered += order != sorted(order)
+        assert value(task, [moves[i] for i in order]) == 1.0, task.id
+        short = play([m for i, m in enumerate(moves) if i != len(moves) // 2])
+        part = score(short, task, {})
+        cut = replace(short, results=tuple(replace(r, text=r.text[: len(r.text) // 2]) for r in short.results))
+        assert score(cut, task, {}) == part
+        found = [v for s in task.steps for e in s.edges if isinstance(v := value_at(s.arguments, e.argument), str)]
+        names = {v: f"{v}-renamed" for v in found if not v.replace(".", "").lstrip("-").isdigit()}
+        renamed = Task.from_json({**rename(task.to_json(), names), "tools": list(task.tools)})
+        again = gold_moves(renamed, rename(responses, names))
+        assert value(renamed, again) == 1.0
+        assert value(renamed, [m for i, m in enumerate(again) if i != len(again) // 2]) == pytest.approx(part.score)
+    assert reordered > 20
 
 
 @pytest.mark.parametrize("made", MADE)
