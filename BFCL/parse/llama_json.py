@@ -18,7 +18,9 @@ from environment.core.calls import ParseStatus
 KEYS = ("parameters", "arguments")
 TAG = "<|python_tag|>"
 
-_START = re.compile(r'\{\s*+"(?:name|type|function|parameters|arguments)"\s*+:')
+_CALL = r'\{\s*+"(?:name|type|function|parameters|arguments)"\s*+:'
+_START = re.compile(rf"<\|python_tag\|>|{_CALL}")
+_AFTER_TAG = re.compile(rf"[\s\[\ufeff]*+(?={_CALL})")
 _MARKS = re.compile(r"<\|(?:python_tag|eom_id|eot_id)\|>")
 _BETWEEN = frozenset("[];, \t\r\n\ufeff")
 
@@ -43,12 +45,10 @@ def read_llama_json(text: str) -> Reading:
 def _next_start(text: str, here: int) -> int | None:
     """Return where the next call begins: at an object like a call, or right after a tag that none follows."""
     found = _START.search(text, here)
-    tag = text.find(TAG, here)
-    if tag >= 0 and (found is None or found.start() > tag):
-        after = tag + len(TAG)
-        if found is None or text[after : found.start()].strip().strip("[\ufeff"):
-            return after
-    return found.start() if found else None
+    if found is None or found[0] != TAG:
+        return found.start() if found else None
+    follows = _AFTER_TAG.match(text, found.end())
+    return follows.end() if follows else found.end()
 
 
 def _block(text: str, start: int) -> Block:

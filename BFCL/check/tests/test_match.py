@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from BFCL.check.match import match
+from BFCL.check.match import chain_of, match
 from BFCL.check.tests.moves import MISS, OK, Move, chain, fan, gold_moves, play, text_schema, wrong_value
 from environment.core.calls import ParseStatus, ResultStatus
 from environment.core.schema import ToolSchema
@@ -182,3 +182,23 @@ def test_edges_that_point_nowhere_are_never_satisfied() -> None:
     task = Task("t", "q", ("a",), (GoldStep("a", {"x": 1}, (7,), (Edge("x", 7, "id"), Edge("x", -1, "id"))),))
     found = match(play([Move("a", {"x": 1})]), task, {})
     assert not found.success and not any(e.ordered or e.observed for e in found.steps[0].edges)
+
+
+def test_a_chain_is_kept_for_the_same_task_and_schemas_and_for_no_others() -> None:
+    task, responses = chain(2)
+    schemas = {"search": text_schema("search", "query", "adults")}
+    kept = chain_of(task, schemas)
+    assert chain_of(task, schemas) is kept
+    assert chain_of(task, dict(schemas)) is not kept
+    others = [chain(2)[0] for _ in range(600)]
+    assert all(chain_of(other, schemas).task is other for other in others)
+    assert match(play(gold_moves(task, responses)), task, schemas).success
+
+
+def test_a_call_to_the_letter_and_one_in_other_words_are_laid_alike() -> None:
+    task, responses = chain(3)
+    moves = gold_moves(task, responses)
+    schema = {"type": "object", "properties": {"query": {"type": "string"}, "adults": {"type": "integer"}}}
+    schemas = {"search": ToolSchema("search", "", schema)}
+    worded = [Move("search", {"adults": "2", "query": " Paris "}, responses[0]), *moves[1:]]
+    assert match(play(worded), task, schemas) == match(play(moves), task, schemas)
