@@ -2,13 +2,14 @@
 
 A value that fits its budget is shown whole. Otherwise, until it fits and no further than needed:
 
-    1. lists lose items from the end, every list held to the same length; `{"omitted": 3}` stands for the lost ones
+    1. items of lists are shortened to their ids, the last ones first, down to three whole items; then lists lose items
+       from the end; then fewer than three are whole. `{"omitted": 3, "shortened": 2}` after the last item says so
     2. long strings are clipped
     3. fields go, the deepest first and of these the last first; `"omitted_fields": 5` says how many
-    4. whatever is left goes from the end
+    4. ids in lists within lists go, the deepest first; then the last of the three items; then the rest, from the end
 
 Ids, tokens, slugs and names are neither clipped nor dropped before step 4, for later calls need them; only one that
-would take more than half of the budget for itself has no such claim.
+would take more than half of the budget for itself has no such claim. They alone are what is left of a shortened item.
 Counting tokens costs more than all else here, so the number of counts is kept near four a value: a guess by
 characters per token comes first, and only its neighbourhood is counted.
 """
@@ -16,12 +17,16 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
+from itertools import takewhile
+from typing import Any
 
 from environment.core.calls import JsonValue
+from environment.core.per_object import PerObject
 from environment.core.schema import ToolSchema
-from environment.session.json_text import Path, compact, is_list, is_object, plain, scalars
+from environment.session.json_text import Path, compact, is_list, is_object, path_text, plain, scalars
 
 TokenCounter = Callable[[str], int]
 """Number of tokens of a text, without special tokens."""
@@ -36,7 +41,14 @@ MAX_COUNTS = 5
 """Counts of one phase before a cut that fits is good enough."""
 CLIP_CHARS = (400, 240, 160, 120, 80, 60, 40, 32)
 """Lengths to which strings are clipped, one after the other; the last leaves dates with their time whole."""
-KEEP = re.compile(r"(?:^|_)(?:ids?|token|slug|name)$|^(?:search_type|dest_type|error)$|[a-z](?:Ids?|Token|Slug|Name)$")
+WHOLE = 3
+"""Items of a list that are shown whole before others are shown at all."""
+SHORTENED = 48
+"""Items of a list that are shown by their ids alone, at most."""
+_NOTHING = object()
+KEEP = re.compile(
+    r"(?:^|_)(?:ids?|token|slug|name)$|^(?:search_type|dest_type|value|key|error)$|[a-z](?:Ids?|Token|Slug|Name)$"
+)
 """Keys whose values later calls are likely to need."""
 
 
@@ -59,6 +71,19 @@ class Observation:
     """The value behind `text`; `LeftOut` and `Clipped` mark what is not the world's."""
     tokens: int
     """Length of `text` in tokens; an estimate where no tokenizer was given."""
+
+    @cached_property
+    def values(self) -> tuple[tuple[str, JsonValue], ...]:
+        """The scalars of the world that are seen, in document order, each with its path as text.
+
+        Clipped strings, counts of what was left out and empty containers are none of them.
+        """
+        pairs = scalars(self.seen)
+        return tuple((path_text(p), v) for p, v in pairs if not isinstance(v, Clipped | LeftOut | dict | list))
+
+
+Cut = Callable[[JsonValue, Collection[str]], Observation]
+"""Makes the observation of a value, sparing further keys."""
 
 
 @dataclass(frozen=True)
@@ -102,7 +127,14 @@ def render_observation(
 
 def kept_keys(schema: ToolSchema) -> frozenset[str]:
     """Return the keys of a tool's answers that other tools take: the ends of its `gives` paths."""
-    return frozenset(path.rsplit(".", 1)[-1].replace("[]", "") for path in schema.gives)
+    return _ends_of(schema.gives)
+
+
+def _ends(paths: Mapping[str, str]) -> frozenset[str]:
+    return frozenset(path.rsplit(".", 1)[-1].replace("[]", "") for path in paths)
+
+
+_ends_of = PerObject[Mapping[str, str], "frozenset[str]"](_ends)
 
 
 @dataclass(frozen=True)
@@ -163,16 +195,34 @@ class _Budget:
 
 
 def _phases(value: JsonValue, spare: _Spare) -> Iterator[_Phase]:
-    longest = _longest_list(value)
-    yield _Phase(longest - 1, lambda level: _cap(value, longest - level))
-    single = _cap(value, 1)
-    yield _Phase(len(CLIP_CHARS), lambda level: _clip(single, CLIP_CHARS[level - 1], spare))
-    clipped = _clip(single, CLIP_CHARS[-1], spare)
+    shapes = _shapes(_longest_list(value))
+    yield _Phase(len(shapes), lambda level: _cap(value, shapes[level - 1], spare))
+    few = _cap(value, (1, WHOLE), spare)
+    yield _Phase(len(CLIP_CHARS), lambda level: _clip(few, CLIP_CHARS[level - 1], spare))
+    clipped = _clip(few, CLIP_CHARS[-1], spare)
     optional = _optional_fields(clipped, spare)
     yield _Phase(len(optional), lambda level: _without(clipped, optional[:level]))
-    bare = _drop(clipped, frozenset(optional))
-    rest = [path for path, _ in scalars(bare)][::-1]
-    yield _Phase(len(rest), lambda level: _without(bare, rest[:level], before=len(optional)))
+    spared = _bare(value, WHOLE, spare)
+    nested = _nested_fields(spared)
+    yield _Phase(len(nested), lambda level: _without(spared, nested[:level]))
+    yield _Phase(WHOLE - 1, lambda level: _bare(value, WHOLE - level, spare))
+    bare = _bare(value, 1, spare)
+    rest = [path for path, leaf in scalars(bare) if not isinstance(leaf, LeftOut)][::-1]
+    yield _Phase(len(rest), lambda level: _without(bare, rest[:level]))
+
+
+def _shapes(longest: int) -> list[tuple[int, int]]:
+    """Return how many items a list may have in all and how many of them whole, as (whole, all), the least cut first."""
+    shapes = [(whole, min(longest, whole + SHORTENED)) for whole in range(longest - 1, WHOLE - 1, -1)]
+    shapes += [(WHOLE, items) for items in range(min(longest, WHOLE + SHORTENED) - 1, WHOLE - 1, -1)]
+    most = min(WHOLE, longest)
+    return shapes + [(whole, most) for whole in range(most - 1, 0, -1)]
+
+
+def _bare(value: JsonValue, items: int, spare: _Spare) -> JsonValue:
+    """Return what is spared of a value whose lists are held to so many items."""
+    left = _clip(_cap(value, (1, items), spare), CLIP_CHARS[-1], spare)
+    return _without(left, _optional_fields(left, spare))
 
 
 def _least_cut(phase: _Phase, budget: _Budget) -> Observation | None:
@@ -225,14 +275,34 @@ def _longest_list(value: JsonValue) -> int:
     return longest
 
 
-def _cap(value: JsonValue, items: int) -> JsonValue:
-    """Hold every list to `items` items."""
+def _cap(value: JsonValue, shape: tuple[int, int], spare: _Spare, key: str = "") -> JsonValue:
+    """Hold every list to a shape (whole, all): the first items stay whole, the next keep what is spared of them."""
     if is_object(value):
-        return {key: _cap(child, items) for key, child in value.items()}
+        return {name: _cap(child, shape, spare, name) for name, child in value.items()}
+    if not is_list(value):
+        return value
+    whole, items = shape
+    kept = [_cap(child, shape, spare, key) for child in value[:whole]]
+    short = _cores(value[whole:items], spare, key)
+    lost = {"omitted": len(value) - len(kept) - len(short),
+            "shortened": sum(a != b for a, b in zip(short, value[whole:], strict=False))}  # fmt: skip
+    mark = {name: LeftOut(count) for name, count in lost.items() if count}
+    return [*kept, *short, mark] if mark else [*kept, *short]
+
+
+def _cores(items: list[Any], spare: _Spare, key: str) -> list[Any]:
+    """Return what is spared of each item, up to the first of which nothing is: every item keeps its place."""
+    return list(takewhile(lambda core: core is not _NOTHING, (_core(item, spare, key) for item in items)))
+
+
+def _core(value: JsonValue, spare: _Spare, key: str) -> Any:
+    """Return what is spared of a value, `_NOTHING` where that is nothing."""
+    if is_object(value):
+        cores = {name: _core(child, spare, name) for name, child in value.items()}
+        return {name: core for name, core in cores.items() if core is not _NOTHING} or _NOTHING
     if is_list(value):
-        kept = [_cap(child, items) for child in value[:items]]
-        return kept if len(value) <= items else [*kept, {"omitted": LeftOut(len(value) - items)}]
-    return value
+        return _cores(value[:WHOLE], spare, key) or _NOTHING
+    return value if value is not None and spare.holds(key, value) else _NOTHING
 
 
 def _clip(value: JsonValue, chars: int, spare: _Spare, key: str = "") -> JsonValue:
@@ -253,13 +323,23 @@ def _optional_fields(value: JsonValue, spare: _Spare) -> list[Path]:
     return sorted(reversed(paths), key=len, reverse=True)
 
 
+def _nested_fields(value: JsonValue) -> list[Path]:
+    """Return the paths of the fields in lists within lists, in the order in which they go."""
+    leaves = [path for path, leaf in scalars(value) if not isinstance(leaf, LeftOut)]
+    paths = [path for path in leaves if sum(isinstance(step, int) for step in path) > 1]
+    return sorted(reversed(paths), key=len, reverse=True)
+
+
 def _last_key(path: Path) -> str:
     return next((step for step in reversed(path) if isinstance(step, str)), "")
 
 
-def _without(value: JsonValue, paths: list[Path], before: int = 0) -> JsonValue:
+def _without(value: JsonValue, paths: list[Path]) -> JsonValue:
     """Return the value without the fields at `paths`, and with the number of all fields left out."""
+    if not paths:
+        return value
     left = _drop(value, frozenset(paths))
+    before = left.get("omitted_fields", 0) if is_object(left) else 0
     note = {"omitted_fields": LeftOut(len(paths) + before)}
     if is_object(left):
         return {**left, **note}

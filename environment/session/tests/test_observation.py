@@ -17,6 +17,7 @@ from environment.core.schema import ToolSchema
 from environment.session.json_text import scalars
 from environment.session.observation import (
     MAX_COUNTS,
+    WHOLE,
     Clipped,
     LeftOut,
     ObservationCut,
@@ -121,12 +122,33 @@ def test_no_room_is_wasted(number: int, limit: int) -> None:
 
 def test_strings_are_clipped_only_when_single_items_are_too_long() -> None:
     value = hotels(3, note="quiet " * 40)
-    by_items = render_observation(value, limit_chars=350)
+    by_items = render_observation(value, limit_chars=460)
     assert "…" not in by_items
-    assert '{"omitted":2}' in by_items
-    clipped = render_observation(value, limit_chars=200)
+    assert json.loads(by_items)["data"]["hotels"][1:] == [{"hotel_id": 1001, "name": "Hotel 1"}, *hotels(3)["data"][
+        "hotels"][2:], {"shortened": 2}]
+    clipped = render_observation(value, limit_chars=300)
     assert "quiet" in clipped
     assert "…" in clipped
+
+
+def test_items_are_shortened_to_their_ids_before_any_is_lost() -> None:
+    value = hotels(12, note="quiet " * 20)
+    shown = json.loads(render_observation(value, limit_chars=1100))["data"]["hotels"]
+    *items, mark = shown
+    whole = [item for item in items if "note" in item]
+    assert len(whole) >= WHOLE and items[: len(whole)] == value["data"]["hotels"][: len(whole)]
+    assert [item["hotel_id"] for item in items] == [1000 + i for i in range(12)]
+    assert mark == {"shortened": 12 - len(whole)}
+    *items, mark = json.loads(render_observation(value, limit_chars=700))["data"]["hotels"]
+    assert sum("note" in item for item in items) == WHOLE < len(items) < 12
+    assert mark == {"omitted": 12 - len(items), "shortened": len(items) - WHOLE}
+
+
+def test_an_item_without_ids_ends_the_shortened_ones_so_that_places_stay_true() -> None:
+    items = [{"note": "n" * 80}, {"id": 1, "note": "n" * 80}, {"note": "n" * 80}, {"id": 3, "note": "n" * 80}]
+    seen = ObservationCut(limit_chars=260)({"data": items})
+    ids = [path for path, leaf in scalars(seen.seen) if leaf in (1, 3) and not isinstance(leaf, LeftOut)]
+    assert all(dict(scalars({"data": items}))[path] in (1, 3) for path in ids)
 
 
 def test_ids_tokens_slugs_and_names_outlive_the_rest() -> None:
