@@ -2,6 +2,13 @@
 
 Opening costs milliseconds whatever the size, so every worker opens its own. A missing, empty or foreign file is refused
 at once, a damaged row at the moment it is read. Answers are fresh copies: no caller can alter another's world.
+
+What was answered last is kept as text by the call as it was written, for the rollouts of a group ask the same things:
+
+    call ─► text of the arguments ─► kept? ─► text of the answer ─► a fresh value
+                                      └ no ─► canonical key ─► row of the file ─► digest ─┘
+
+No more than `MEMORY` bytes are kept a world, in each process.
 """
 from __future__ import annotations
 
@@ -13,14 +20,23 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
+import orjson
+
 from environment.booking.schemas import load_schemas
-from environment.cache.layout import APPLICATION_ID, FORMAT, content_hash, decode, vouched
+from environment.cache.layout import APPLICATION_ID, FORMAT, content_hash, decode, encode, vouched
 from environment.core.calls import JsonValue, ResultStatus, WorldAnswer
 from environment.core.canonical import json_key
 from environment.core.dispatch import answer_call
 from environment.core.errors import WorldError
+from environment.core.recent import Recent
 from environment.core.schema import ToolSchema
 
+MEMORY = 8 << 20
+"""Bytes of answers, their calls included, that a world keeps at hand."""
+LONGEST_ASKED = 4096
+"""Bytes of the arguments of a call that may be kept."""
+_OVERHEAD = 500
+"""Bytes that Python needs for keeping one answer, over those of its texts."""
 _PAGE = 500
 _SELECT = "SELECT key, status, arguments, value, digest FROM entries"
 _REBUILD = "build it again (tool-rl world build, or import), or give the path of another world"
@@ -38,12 +54,20 @@ class Recording(NamedTuple):
     """The value as JSON text."""
 
 
+class AnswerText(NamedTuple):
+    """An answer, its value still JSON text."""
+
+    status: ResultStatus
+    text: bytes
+
+
 class CachedWorld:
     """The answers recorded in one file; pickles by path, usable from threads and after a fork."""
 
     def __init__(self, path: Path, schemas: Mapping[str, ToolSchema]) -> None:
         self.path, self.schemas = Path(path), schemas
         self._local = threading.local()
+        self._recent = Recent[tuple[str, bytes], AnswerText](MEMORY)
         meta = self._check()
         self.content_hash: str = meta["content_hash"]
         self.entry_count: int = int(meta["entries"])
@@ -55,7 +79,23 @@ class CachedWorld:
 
     def call(self, name: str, arguments: Mapping[str, JsonValue]) -> WorldAnswer:
         """Return the recorded answer of a call, or say what is wrong with it; WorldError only for a damaged file."""
-        return answer_call(self.schemas, name, arguments, self._look_up)
+        found = self.call_text(name, arguments)
+        return WorldAnswer(found.status, decode(found.text))
+
+    def call_text(self, name: str, arguments: Mapping[str, JsonValue]) -> AnswerText:
+        """Return the same with its value as JSON text, for those who pass it on as text."""
+        asked = _as_written(arguments)
+        known = None if asked is None else self._recent.get((name, asked))
+        if known is not None:
+            return known
+        answer = answer_call(self.schemas, name, arguments, self._look_up)
+        if isinstance(answer, WorldAnswer):
+            return AnswerText(answer.status, encode(answer.value))
+        if asked is not None:
+            # Copies: the bytes of zlib and orjson are shrunken blocks of 16 and 1 kB, which leave holes in the heap.
+            key, kept = (name, bytes(memoryview(asked))), AnswerText(answer.status, bytes(memoryview(answer.text)))
+            self._recent.put(key, kept, len(asked) + len(kept.text) + _OVERHEAD)
+        return answer
 
     def entries(self, tool: str) -> Iterator[tuple[dict[str, JsonValue], JsonValue]]:
         """Yield (arguments as recorded, value) of every answer with status ok of a tool, in the order of their keys."""
@@ -115,8 +155,9 @@ class CachedWorld:
         return {text: count for text, count in self._rows(query, ())}
 
     def close(self) -> None:
-        """Close the file; a later call opens it again."""
+        """Close the file and forget what was read; a later call opens it again."""
         self._local = threading.local()
+        self._recent.clear()
 
     def __enter__(self) -> CachedWorld:
         return self
@@ -127,9 +168,9 @@ class CachedWorld:
     def __reduce__(self) -> tuple[object, ...]:
         return (CachedWorld, (self.path, self.schemas))
 
-    def _look_up(self, schema: ToolSchema, arguments: dict[str, JsonValue]) -> WorldAnswer | None:
+    def _look_up(self, schema: ToolSchema, arguments: dict[str, JsonValue]) -> AnswerText | None:
         found = self.find(schema.name, json_key(arguments))
-        return None if found is None else WorldAnswer(found.status, decode(found.text))
+        return None if found is None else AnswerText(found.status, found.text)
 
     def _vouched(self, tool: str, row: tuple[JsonValue, ...]) -> bytes:
         """Return a row's value as JSON text once its digest agrees."""
@@ -172,3 +213,12 @@ class CachedWorld:
         if not {"entries", "content_hash"} <= set(meta) or not self._rows("SELECT 1 FROM entries LIMIT 1", ()):
             raise WorldError("an empty or unfinished world", where=str(self.path), fix=_REBUILD)
         return meta
+
+
+def _as_written(arguments: Mapping[str, JsonValue]) -> bytes | None:
+    """Return arguments as bytes that no others have; None for what is too long to keep or can't be written so."""
+    try:
+        text = orjson.dumps(arguments)
+    except TypeError:
+        return None
+    return text if len(text) <= LONGEST_ASKED and b"null" not in text else None  # NaN is written as null, too

@@ -7,15 +7,16 @@ The look-up comes before validation: what is recorded is an answer even where th
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 from environment.core.calls import JsonValue, ResultStatus, WorldAnswer
 from environment.core.canonical import canonical_arguments
 from environment.core.errors import nearest_name
 from environment.core.schema import ToolSchema
-from environment.core.validate import check_arguments
+from environment.core.validate import check_canonical
 
 MISS_TEXT = "No results found"
+Found = TypeVar("Found")
 
 
 class World(Protocol):
@@ -35,18 +36,22 @@ def answer_call(
     schemas: Mapping[str, ToolSchema],
     name: str,
     arguments: Mapping[str, JsonValue],
-    look_up: Callable[[ToolSchema, dict[str, JsonValue]], WorldAnswer | None],
-) -> WorldAnswer:
-    """Answer a call by `look_up`, which gets canonical arguments and gives None where it knows nothing."""
+    look_up: Callable[[ToolSchema, dict[str, JsonValue]], Found | None],
+) -> Found | WorldAnswer:
+    """Answer a call by `look_up`, which gets canonical arguments and gives None where it knows nothing.
+
+    What `look_up` found is returned as it is: an answer, or whatever the caller makes one of.
+    """
     schema = schemas.get(name)
     if schema is None:
         near = nearest_name(name, schemas)
         hint = f", did you mean {near}?" if near else ""
         return failure(ResultStatus.UNKNOWN_TOOL, f"Unknown tool {name[:60]}{hint}")
-    found = look_up(schema, canonical_arguments(schema, arguments))
+    canonical = canonical_arguments(schema, arguments)
+    found = look_up(schema, canonical)
     if found is not None:
         return found
-    problems = check_arguments(schema, arguments)
+    problems = check_canonical(schema, canonical)
     if problems:
         return failure(ResultStatus.INVALID_ARGUMENTS, "; ".join(problems))
     return failure(ResultStatus.MISS, MISS_TEXT)

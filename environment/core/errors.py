@@ -14,6 +14,9 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable
 
+LONGEST_NAME = 200
+"""Characters of a name that is compared with others: the time grows with its length, and it may come from a model."""
+
 
 class ToolRlError(Exception):
     """Base of every error this project raises on purpose."""
@@ -69,7 +72,9 @@ class StageError(ToolRlError):
 
 
 def nearest_name(name: str, known: Iterable[str]) -> str | None:
-    """Return the known name most like `name`, or None where nothing is close."""
+    """Return the known name most like `name`, or None where nothing is close, as for a name beyond any length."""
+    if len(name) > LONGEST_NAME:
+        return None
     folded = {k.lower(): k for k in known}
     found = difflib.get_close_matches(name.lower(), list(folded), n=1, cutoff=0.6)
     return folded[found[0]] if found else None

@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field, fields
 from enum import StrEnum
 from typing import Any
 
@@ -76,8 +76,11 @@ class Trajectory:
         raise KeyError(call_id)
 
     def to_json(self) -> dict[str, Any]:
-        """Return a plain JSON object; `from_json` reads it back."""
-        return {"version": TRAJECTORY_VERSION, **asdict(self)}
+        """Return a plain JSON object; `from_json` reads it back. The values of results are the trajectory's own."""
+        row = {name: getattr(self, name) for name in _FIELDS}
+        nested = {name: [dict(vars(part)) for part in row[name]] for name in ("calls", "results", "ledger", "spans")}
+        copied = {"messages": list(self.messages), "meta": dict(self.meta)}
+        return {"version": TRAJECTORY_VERSION, **row, **copied, **nested}
 
     @classmethod
     def from_json(cls, row: Mapping[str, Any]) -> Trajectory:
@@ -97,6 +100,9 @@ class Trajectory:
             spans=tuple(TokenSpan(**s) for s in row.get("spans", ())),
             meta=dict(row.get("meta", {})),
         )
+
+
+_FIELDS = tuple(each.name for each in fields(Trajectory))
 
 
 def _call(row: Mapping[str, Any]) -> ToolCall:

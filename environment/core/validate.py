@@ -1,15 +1,15 @@
 """Problems of a call's arguments in words a model can act on.
 
 Arguments are judged in canonical form, so "2" is a fine integer and `economy` a fine cabin class. JSON Schema does
-the work, compiled once per parameter; `x-after` (this date lies after that one) and `x-not-before` are ours.
+the work, compiled once per tool; `x-after` (this date lies after that one) and `x-not-before` are ours.
 """
 from __future__ import annotations
 
 import json
 import re
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from datetime import date
-from functools import lru_cache
 from typing import Any, cast
 
 import fastjsonschema
@@ -17,9 +17,13 @@ import fastjsonschema
 from environment.core.calls import JsonValue
 from environment.core.canonical import canonical_arguments
 from environment.core.errors import nearest_name
+from environment.core.per_object import PerObject
 from environment.core.schema import ToolSchema
 
+_Check = Callable[[JsonValue], JsonValue]
 _SHOWN = 60
+_MOST_UNKNOWN = 8
+"""Unknown names that are told one by one; a model that writes thousands needs no list."""
 _AGES = re.compile(r"(1[0-7]|\d)(,(1[0-7]|\d))*", re.ASCII)
 _TIME = re.compile(r"([01]\d|2[0-3]):[0-5]\d", re.ASCII)
 
@@ -31,13 +35,21 @@ def check_arguments(schema: ToolSchema, arguments: Mapping[str, JsonValue]) -> l
 
 def check_canonical(schema: ToolSchema, given: Mapping[str, JsonValue]) -> list[str]:
     """Return the same for arguments that are in canonical form already."""
-    problems = [f"{name} is missing" for name in schema.required if name not in given]
-    problems += [_unknown(name, schema) for name in given if name not in schema.properties]
-    for name, parameter in schema.properties.items():
+    checks = _checks(schema.parameters)
+    problems = [f"{name} is missing" for name in checks.required if name not in given]
+    problems += _unknown_names(schema, given, checks)
+    for name, (passes, parameter) in checks.parameters.items():
         if name in given:
-            problem = _problem(name, parameter, given[name])
+            problem = _problem(name, passes, given[name])
             problems += [problem] if problem else _order_problems(name, parameter, given)
     return problems
+
+
+def _unknown_names(schema: ToolSchema, given: Mapping[str, JsonValue], checks: _Checks) -> list[str]:
+    unknown = [name for name in given if name not in checks.parameters]
+    said = [_unknown(name, schema) for name in unknown[:_MOST_UNKNOWN]]
+    more = len(unknown) - len(said)
+    return [*said, f"{more} more names are not parameters"] if more else said
 
 
 def _unknown(name: str, schema: ToolSchema) -> str:
@@ -45,9 +57,9 @@ def _unknown(name: str, schema: ToolSchema) -> str:
     return f"{_short(name)} is not a parameter" + (f", did you mean {near}?" if near else "")
 
 
-def _problem(name: str, parameter: Mapping[str, Any], value: JsonValue) -> str | None:
+def _problem(name: str, passes: _Check, value: JsonValue) -> str | None:
     try:
-        _compiled(_Same(parameter))(value)
+        passes(value)
     except fastjsonschema.JsonSchemaValueException as error:
         return _in_words(name, error)
     except RecursionError:
@@ -56,6 +68,8 @@ def _problem(name: str, parameter: Mapping[str, Any], value: JsonValue) -> str |
 
 
 def _order_problems(name: str, parameter: Mapping[str, Any], given: Mapping[str, JsonValue]) -> list[str]:
+    if "x-after" not in parameter and "x-not-before" not in parameter:
+        return []
     problems: list[str] = []
     for rule, words in (("x-after", "after"), ("x-not-before", "on or after")):
         other = parameter.get(rule)
@@ -74,24 +88,28 @@ def _day(value: JsonValue) -> date | None:
         return None
 
 
-class _Same:
-    """A parameter's schema as a key of the cache below: equal to itself alone, which it keeps alive."""
+@dataclass(frozen=True)
+class _Checks:
+    """What a call of one tool is held against."""
 
-    def __init__(self, parameter: Mapping[str, Any]) -> None:
-        self.parameter = parameter
-
-    def __hash__(self) -> int:
-        return id(self.parameter)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Same) and other.parameter is self.parameter
+    required: tuple[str, ...]
+    parameters: dict[str, tuple[_Check, Mapping[str, Any]]]
+    """Name → compiled check, which raises, and the parameter's schema."""
 
 
-@lru_cache(maxsize=4096)
-def _compiled(same: _Same) -> Callable[[JsonValue], JsonValue]:
-    schema = _prepared(same.parameter)
+def _compile(parameters: Mapping[str, Any]) -> _Checks:
+    properties: Mapping[str, Any] = parameters.get("properties", {})
+    return _Checks(
+        tuple(parameters.get("required", ())), {name: (_compiled(each), each) for name, each in properties.items()}
+    )
+
+
+_checks = PerObject[Mapping[str, Any], _Checks](_compile)
+
+
+def _compiled(parameter: Mapping[str, Any]) -> _Check:
     formats: dict[str, Any] = {"date": _is_date, "time": _is_time, "ages": _is_ages}
-    return cast("Callable[[JsonValue], JsonValue]", fastjsonschema.compile(schema, formats=formats, use_default=False))
+    return cast(_Check, fastjsonschema.compile(_prepared(parameter), formats=formats, use_default=False))
 
 
 def _prepared(schema: JsonValue) -> JsonValue:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 import os
 import pickle
 import sqlite3
@@ -53,6 +54,32 @@ def test_entries_are_those_that_calls_find_as_they_were_recorded(seed_path: Path
     assert {(tool, repr(arguments)) for tool, arguments, _ in entries} == planned
     for tool, arguments, value in entries[::50]:
         assert world.call(tool, arguments).value == value
+
+
+def test_what_was_asked_before_is_answered_as_at_first(seed_path: Path, simulated: SeedWorld) -> None:
+    """Also where it comes from memory, where memory is too small for anything, and in another writing."""
+    plain, small = CachedWorld.open(seed_path), CachedWorld.open(seed_path)
+    small._recent.capacity = 0  # pyright: ignore[reportPrivateUsage]
+    city = simulated.facts.places[0].city
+    ask: list[dict[str, object]] = [{"query": city, "more": more} for more in (None, float("nan"), 1)]
+    for arguments in ({"query": city}, *ask, {"query": 5}):
+        for world in (plain, small):
+            want = simulated.call("Search_Flight_Location", arguments)
+            assert [world.call("Search_Flight_Location", arguments) for _ in range(3)] == [want] * 3
+            known = world.call_text("Search_Flight_Location", arguments)
+            assert (known.status, json.loads(known.text)) == (want.status, want.value)
+
+
+def test_memory_is_bounded(seed_path: Path) -> None:
+    world = CachedWorld.open(seed_path)
+    memory = world._recent  # pyright: ignore[reportPrivateUsage]
+    memory.capacity = 20_000
+    for arguments, value in world.entries("Search_Hotels"):
+        assert world.call("Search_Hotels", arguments).value == value
+    kept = [memory.get(key) for key in (*memory._young, *memory._old)]  # pyright: ignore[reportPrivateUsage]
+    assert 0 < sum(len(answer.text) for answer in kept if answer) <= 20_000
+    long = {"query": "x" * 10_000}
+    assert world.call("Search_Flight_Location", long).status is ResultStatus.MISS
 
 
 def test_a_world_travels_by_path(seed_path: Path) -> None:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from environment.core.canonical import canonical_arguments, canonical_key, canonical_value, fold_text
+from environment.core.canonical import canonical_arguments, canonical_key, canonical_value, fold_text, json_key
 from environment.core.schema import ToolSchema
 from environment.core.tests.made import SCHEMAS, any_calls, arguments_of, good_calls, json_values
 from environment.core.validate import check_arguments
@@ -175,3 +175,10 @@ def test_no_depth_of_nesting_raises() -> None:
         assert isinstance(canonical_key(schema, {name: deep}), str)
         assert check_arguments(schema, {name: deep})
     assert canonical_value({"type": "array"}, "[" * 5000) == "[" * 5000
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.dictionaries(st.text(max_size=4), json_values), st.text(st.characters(max_codepoint=130), max_size=6))
+def test_a_key_is_the_same_text_however_it_is_written(value: dict[str, Any], text: str) -> None:
+    for each in (value, {"a": text, text: 1, "b": True}, {"n": 2**63, "t": text}):
+        assert json_key(each) == json.dumps(each, sort_keys=True, separators=(",", ":"))

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import pickle
+from dataclasses import asdict
 
 import pytest
 
 from environment.core.calls import ParseStatus, ResultStatus, ToolCall, ToolResult
 from environment.core.errors import ConfigError, ToolRlError, nearest_name
 from environment.core.task import Edge, GoldStep, Task
-from environment.core.trajectory import Observed, StopReason, TokenSpan, Trajectory
+from environment.core.trajectory import TRAJECTORY_VERSION, Observed, StopReason, TokenSpan, Trajectory
 
 TASK = Task(
     id="t1",
@@ -39,6 +40,11 @@ TRAJECTORY = Trajectory(
 def test_tasks_and_trajectories_survive_json() -> None:
     assert Task.from_json(json.loads(json.dumps(TASK.to_json()))) == TASK
     assert Trajectory.from_json(json.loads(json.dumps(TRAJECTORY.to_json()))) == TRAJECTORY
+
+
+def test_the_json_of_a_trajectory_has_every_field_in_order() -> None:
+    whole = {"version": TRAJECTORY_VERSION, **asdict(TRAJECTORY)}
+    assert json.dumps(TRAJECTORY.to_json()) == json.dumps(whole)
 
 
 def test_results_are_found_by_call() -> None:
