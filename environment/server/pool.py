@@ -3,7 +3,7 @@
     open(task) ─► id ─► step(id, 0, …) ─► step(id, 1, …) ─► close(id) ─► trajectory
 
 Steps are numbered: a step that was applied before gets its reply again, so a client may repeat a request whose answer
-was lost. A closed session's trajectory can be had again until it expires. Sessions that nobody touches are ended and
+was lost. A closed session's trajectory can be had again for a while. Sessions that nobody touches are ended and
 forgotten after `ttl_s`.
 """
 from __future__ import annotations
@@ -15,18 +15,29 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
+from environment.cache.layout import encode
+from environment.core.calls import ResultStatus
 from environment.core.dispatch import World
 from environment.core.errors import ConfigError, ToolRlError, nearest_name
+from environment.core.per_object import PerObject
+from environment.core.recent import Recent
+from environment.core.schema import ToolSchema
 from environment.core.task import Task
 from environment.core.trajectory import StopReason
 from environment.server.wire import OpenRequest, StepRequest
+from environment.session.calling import offered_tools
 from environment.session.limits import Limits
 from environment.session.observation import TokenCounter
-from environment.session.prompt import tool_functions
+from environment.session.remembered import REMEMBERED, RememberedCut
 from environment.session.session import Session
 from environment.session.turns import AssistantTurn, Parser
 
 Json = dict[str, Any]
+CLOSED_BYTES = 32 << 20
+"""Bytes of trajectories kept for clients that did not get the answer to closing."""
+_MOST_CUTS = 2
+"""Kinds of observation limits whose cuts are remembered."""
+_EVENTS = {status.value: f"call_{status}" for status in ResultStatus}
 
 
 class PoolError(ToolRlError):
@@ -70,8 +81,6 @@ class _Open:
     """Of the last step."""
     reply: Json = field(default_factory=dict[str, Any])
     """To the last step."""
-    trajectory: Json | None = None
-    """Once closed."""
 
 
 class SessionPool:
@@ -92,7 +101,7 @@ class SessionPool:
 
         Args:
             parser: reads the calls out of a turn.
-            capacity: sessions at once, closed ones that may still be asked for not counted.
+            capacity: sessions at once.
             ttl_s: seconds without a request after which a session is dropped.
             limits: of every session, where its request names no other.
             count: tokens of a text, for cutting observations.
@@ -107,12 +116,15 @@ class SessionPool:
         self._limits, self._count, self._clock = limits or Limits(), count, clock
         self._sessions: OrderedDict[str, _Open] = OrderedDict()
         """The one touched longest ago first."""
-        self._closed = 0
+        self._closed = Recent[str, tuple[float, bytes]](CLOSED_BYTES)
+        """When a session was closed, and its trajectory."""
+        self._functions = PerObject[ToolSchema, Json](ToolSchema.as_openai)
+        self._cuts: dict[tuple[int | None, int | None], RememberedCut] = {}
 
     @property
     def open_count(self) -> int:
         """Sessions that are open."""
-        return len(self._sessions) - self._closed
+        return len(self._sessions)
 
     def open(self, request: OpenRequest) -> Json:
         """Begin a session; return its id, the opening messages and the tools on offer."""
@@ -125,12 +137,12 @@ class SessionPool:
         task, limits = _task(request.task), self._limits_of(request.limits)
         session = Session(
             task, self.world, self.world.schemas, limits, self._parser, request.seed,
-            count=self._count, instructions=request.instructions,
+            count=self._count, instructions=request.instructions, cut=self._cut(limits),
         )  # fmt: skip
         name, now = secrets.token_hex(12), self._clock()
         self._sessions[name] = _Open(session, limits, touched=now, began=now)
         self.events["opened"] += 1
-        tools = tool_functions(task, self.world.schemas)
+        tools = [self._functions(schema) for schema in offered_tools(task, self.world.schemas).values()]
         return {"session": name, "messages": session.opening(), "tools": tools, "expires_in_s": self.ttl_s}
 
     def step(self, name: str, request: StepRequest) -> Json:
@@ -148,12 +160,13 @@ class SessionPool:
         session = found.session
         if session.done:
             raise OutOfStep("the episode has ended", where=f"session {name}", got=str(session.stop), fix="close it")
-        before = len(session.results)
+        before = session.call_count
         messages = session.step(AssistantTurn(request.text, request.tokens, request.truncated))
         found.steps, found.text = found.steps + 1, request.text
         self.events["steps"] += 1
-        statuses = [str(result.status) for result in session.results[before:]]
-        self.events.update(f"call_{status}" for status in statuses)
+        statuses = [result.status.value for result in session.results_from(before)]
+        for status in statuses:
+            self.events[_EVENTS[status]] += 1
         found.reply = {
             "number": request.number, "messages": messages, "statuses": statuses, "done": session.done,
             "stop": None if session.stop is None else str(session.stop),
@@ -164,17 +177,22 @@ class SessionPool:
         """Return how many steps a session has taken."""
         return self._touch(name).steps
 
-    def close(self, name: str) -> Json:
-        """End a session, finished or not, and return its trajectory; again the same until it expires."""
+    def close(self, name: str) -> bytes:
+        """End a session, finished or not, and return its trajectory as JSON text.
+
+        The same again for a session that was closed, until it expires or `CLOSED_BYTES` of others were closed after it.
+        """
+        kept, now = self._closed.get(name), self._clock()
+        if kept is not None and kept[0] > now - self.ttl_s:
+            return kept[1]
         found = self._touch(name)
-        if found.trajectory is None:
-            if not found.session.done:
-                found.session.abort(StopReason.INFRASTRUCTURE, "the session was closed before its end")
-            seconds = round(self._clock() - found.began, 3)
-            found.trajectory = found.session.trajectory(meta={"seconds": seconds}).to_json()
-            self._closed += 1
-            self.events["closed"] += 1
-        return found.trajectory
+        if not found.session.done:
+            found.session.abort(StopReason.INFRASTRUCTURE, "the session was closed before its end")
+        text = encode(found.session.trajectory(meta={"seconds": round(now - found.began, 3)}).to_json())
+        del self._sessions[name]
+        self._closed.put(name, (now, text), len(text))
+        self.events["closed"] += 1
+        return text
 
     def reap(self) -> int:
         """Drop the sessions that nobody has touched for `ttl_s`; return how many."""
@@ -185,15 +203,15 @@ class SessionPool:
                 break
             del self._sessions[name]
             dropped += 1
-            self._closed -= found.trajectory is not None
-            self.events["expired"] += found.trajectory is None
+        if dropped:
+            self.events["expired"] += dropped
         return dropped
 
     def _touch(self, name: str) -> _Open:
         self.reap()
         found = self._sessions.get(name)
         if found is None:
-            raise UnknownSession("no such session", got=name[:60], fix="open one; it may have expired")
+            raise UnknownSession("no such session", got=name[:60], fix="open one; it may have expired or been closed")
         found.touched = self._clock()
         self._sessions.move_to_end(name)
         return found
@@ -202,6 +220,13 @@ class SessionPool:
         seconds = found.limits.max_seconds
         if seconds is not None and self._clock() - found.began > seconds:
             found.session.abort(StopReason.MAX_SECONDS)
+
+    def _cut(self, limits: Limits) -> RememberedCut | None:
+        """Return the cut that sessions under the same limits share; None where too many kinds of limits are in use."""
+        kind = (limits.observation_tokens, limits.observation_chars)
+        if kind not in self._cuts and len(self._cuts) < _MOST_CUTS:
+            self._cuts[kind] = RememberedCut(limits.cut(self._count), REMEMBERED // _MOST_CUTS)
+        return self._cuts.get(kind)
 
     def _limits_of(self, wanted: Mapping[str, Any]) -> Limits:
         known = [f.name for f in fields(Limits)]

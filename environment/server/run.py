@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import gc
 import os
 import signal
 import socket
@@ -14,10 +15,9 @@ import uvicorn
 
 from environment.core.errors import ConfigError
 from environment.server.app import build_app
+from environment.server.opening import TOKEN_VARIABLE
 from environment.server.pool import SessionPool
 
-TOKEN_VARIABLE = "TOOL_RL_SERVE_TOKEN"
-"""Environment variable with the token clients must send; a command line would show it to everyone on the machine."""
 BACKLOG = 4096
 """Connections that may wait to be taken."""
 Ready = Callable[[str, int], None]
@@ -69,10 +69,19 @@ def serve(pool: SessionPool, settings: ServerSettings, ready: Ready | None = Non
     check(settings, token)
     with _listen(settings) as listening:
         config = uvicorn.Config(
-            build_app(pool, token), log_level=settings.log_level, access_log=False,
+            build_app(pool, token), log_level=settings.log_level, access_log=False, proxy_headers=False,
             timeout_graceful_shutdown=int(settings.drain_s),
         )  # fmt: skip
-        asyncio.run(_run(_Server(config, pool), listening, pool, ready))
+        _spare_the_collector()
+        with asyncio.Runner(loop_factory=config.get_loop_factory()) as runner:  # uvloop, where it is installed
+            runner.run(_run(_Server(config, pool), listening, pool, ready))
+
+
+def _spare_the_collector() -> None:
+    """Let Python look for cycles seldom: open sessions hold many values and no cycles, and a look takes long."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(50_000, 20, 50)
 
 
 def _listen(settings: ServerSettings) -> socket.socket:

@@ -60,4 +60,20 @@ async def _alternate(policy: Policy, session: Session, clock: asyncio.Timeout) -
         if deadline is not None and asyncio.get_running_loop().time() >= deadline:
             session.abort(StopReason.MAX_SECONDS)
             return
-        messages = session.step(turn)
+        messages = await _step(session, turn)
+
+
+async def _step(session: Session, turn: AssistantTurn) -> list[Message]:
+    """Take a step; in a thread where the world waits for others, so that other episodes go on meanwhile.
+
+    A step that has begun is always waited for, also when time is up: it may not write into a session that has ended.
+    The world's own deadline bounds how long that takes.
+    """
+    if not session.waits:
+        return session.step(turn)
+    stepping = asyncio.ensure_future(asyncio.to_thread(session.step, turn))
+    try:
+        return await asyncio.shield(stepping)
+    except asyncio.CancelledError:
+        await asyncio.wait([stepping])
+        raise

@@ -17,12 +17,12 @@ from environment.core.dispatch import failure
 from environment.core.errors import ToolRlError
 from environment.core.schema import ToolSchema
 from environment.core.task import Task
-from environment.core.trajectory import Observed, StopReason, TokenSpan, Trajectory
+from environment.core.trajectory import StopReason, TokenSpan, Trajectory
 from environment.session.calling import answer_call, offered_tools
 from environment.session.json_text import clean_text
 from environment.session.ledger import observed
 from environment.session.limits import Limits
-from environment.session.observation import TokenCounter, kept_keys
+from environment.session.observation import Cut, Observation, TokenCounter, kept_keys
 from environment.session.prompt import Message, assistant_message, opening_messages, tool_message
 from environment.session.turns import AssistantTurn, Parser
 from environment.session.world import World
@@ -42,6 +42,7 @@ class Session:
         *,
         count: TokenCounter | None = None,
         instructions: str | None = None,
+        cut: Cut | None = None,
     ) -> None:
         """Begin an episode.
 
@@ -50,6 +51,7 @@ class Session:
             seed: kept in the trajectory; nothing here is random.
             count: tokens of a text, for cutting observations and for the token budget.
             instructions: replaces the system prompt.
+            cut: cuts observations as `limits.cut(count)` does, which stands in for None.
         """
         self.task = task
         self.limits = limits
@@ -59,17 +61,22 @@ class Session:
         self._world = world
         self._tools = offered_tools(task, schemas)
         self._parser = parser
-        self._cut = limits.cut(count)
+        self._cut = cut or limits.cut(count)
         self._opening = opening_messages(task, instructions)
         self._messages: list[Message] = list(self._opening)
         self._calls: list[ToolCall] = []
         self._results: list[ToolResult] = []
-        self._ledger: list[Observed] = []
+        self._seen: list[tuple[str, Observation]] = []
         self._answer = ""
         self._turns = 0
         self._tokens = 0
         self._invalid = 0
         self._invalid_in_row = 0
+
+    @property
+    def waits(self) -> bool:
+        """Whether the world waits for something outside this process, as `World` describes."""
+        return bool(getattr(self._world, "waits", False))
 
     @property
     def done(self) -> bool:
@@ -80,6 +87,15 @@ class Session:
     def results(self) -> tuple[ToolResult, ...]:
         """The results so far, one a call."""
         return tuple(self._results)
+
+    @property
+    def call_count(self) -> int:
+        """How many calls there were so far."""
+        return len(self._calls)
+
+    def results_from(self, number: int) -> list[ToolResult]:
+        """Return the results of the calls from a number on, counted from 0."""
+        return self._results[number:]
 
     @property
     def tokens_left(self) -> int:
@@ -135,7 +151,7 @@ class Session:
             messages=tuple(self._messages),
             calls=tuple(self._calls),
             results=tuple(self._results),
-            ledger=tuple(self._ledger),
+            ledger=tuple(observed(self._seen)),
             stop=self.stop,
             answer=self._answer,
             seed=self._seed,
@@ -181,7 +197,7 @@ class Session:
         self._messages.append(tool_message(observation))
         self._tokens += observation.tokens
         if ok:
-            self._ledger.extend(observed(call.id, observation.seen))
+            self._seen.append((call.id, observation))
 
 
 def describe(error: BaseException) -> str:

@@ -1,11 +1,13 @@
 """Open sessions: numbered steps, room, expiry; no HTTP."""
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
 
 from environment.core.errors import ConfigError
+from environment.server import pool as pool_module
 from environment.server.pool import Draining, Full, OutOfStep, PoolError, SessionPool, UnknownSession
 from environment.server.tests.support import CITY, TASK, TOOL, WORLD, call, parse
 from environment.server.wire import OpenRequest, StepRequest
@@ -45,9 +47,10 @@ def test_an_episode_from_opening_to_trajectory() -> None:
     assert CITY in reply["messages"][0]["content"]
     last = here.step(name, turn(1, "It is there."))
     assert (last["done"], last["stop"], last["messages"]) == (True, "answer", [])
-    trajectory = here.close(name)
+    text = here.close(name)
+    trajectory = json.loads(text)
     assert trajectory["stop"] == "answer" and trajectory["seed"] == 7 and len(trajectory["calls"]) == 1
-    assert here.close(name) == trajectory
+    assert here.close(name) == text
     assert here.open_count == 0
     assert here.events == {"opened": 1, "steps": 2, "call_ok": 1, "closed": 1}
 
@@ -58,9 +61,9 @@ async def test_a_served_trajectory_is_the_driven_one() -> None:
     name = opened(here)
     for number, text in enumerate(turns):
         here.step(name, turn(number, text))
-    served = here.close(name)
+    served = json.loads(here.close(name))
     driven = (await drive(ScriptPolicy(turns), Session(TASK, WORLD, WORLD.schemas, Limits(), parse))).to_json()
-    assert {**served, "meta": None} == {**driven, "meta": None}
+    assert {**served, "meta": None} == {**json.loads(json.dumps(driven)), "meta": None}
 
 
 def test_a_repeated_step_is_applied_once() -> None:
@@ -70,7 +73,7 @@ def test_a_repeated_step_is_applied_once() -> None:
     assert here.step(name, turn(0, call(query=CITY))) is first
     with pytest.raises(OutOfStep, match="another turn was taken"):
         here.step(name, turn(0, "something else"))
-    assert len(here.close(name)["calls"]) == 1 and here.events["repeated"] == 1
+    assert len(json.loads(here.close(name))["calls"]) == 1 and here.events["repeated"] == 1
 
 
 @pytest.mark.parametrize("number", [1, 5])
@@ -102,11 +105,30 @@ def test_abandoned_sessions_go_touched_ones_stay() -> None:
     clock.now = 8
     here.step(kept, turn(0, call(query=CITY)))
     clock.now = 11
-    assert here.reap() == 2 and here.events["expired"] == 1 and here.open_count == 1
+    assert here.reap() == 1 and here.events["expired"] == 1 and here.open_count == 1
     for name in (left, closed, "never"):
         with pytest.raises(UnknownSession):
             here.step(name, turn(0, "x"))
     here.step(kept, turn(1, "Bye."))
+
+
+def test_a_trajectory_can_be_had_again_for_a_while(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pool_module, "CLOSED_BYTES", 40_000)
+    clock = Clock()
+    here = pool(ttl_s=10, clock=clock)
+    first = opened(here)
+    text = here.close(first)
+    clock.now = 9
+    assert here.close(first) == text
+    for _ in range(100):
+        here.close(opened(here))
+    with pytest.raises(UnknownSession, match="no such session"):
+        here.close(first)
+    last = opened(here)
+    here.close(last)
+    clock.now = 20
+    with pytest.raises(UnknownSession):
+        here.close(last)
 
 
 def test_ten_thousand_abandoned_sessions_leave_nothing_behind() -> None:
@@ -125,7 +147,7 @@ def test_time_limits_and_draining() -> None:
     clock.now = 6
     with pytest.raises(OutOfStep, match="has ended"):
         here.step(name, turn(0, "x"))
-    assert here.close(name)["stop"] == "max_seconds"
+    assert json.loads(here.close(name))["stop"] == "max_seconds"
     other = opened(here)
     here.draining = True
     with pytest.raises(Draining):
