@@ -21,11 +21,11 @@ from urllib.parse import urlsplit
 
 from BFCL.parse.hermes import parse_turn
 from environment.booking.schemas import load_schemas
-from environment.cache.store import CachedWorld
 from environment.core.errors import ConfigError, StageError
 from environment.core.task import Task
 from environment.core.trajectory import StopReason, Trajectory
 from environment.server.endpoint.chat import Endpoint, Retry
+from environment.server.opening import open_world
 from environment.session.drive import drive
 from environment.session.limits import Limits
 from environment.session.prompt import tool_functions
@@ -126,7 +126,7 @@ def run(settings: HeldoutSettings, *, reward: Reward | None = None, progress: Pr
     began = time.monotonic()
     tasks = read_tasks(settings.rows, settings.limit)
     schemas = load_schemas(settings.schemas)
-    world = CachedWorld.open(settings.world, schemas)
+    world = open_world(settings.world, schemas)
     try:
         with TrajectoryStore(settings.out, settings.name, settings.manifest(world.content_hash)) as store:
             todo = [k for k in _plan(tasks, settings.samples) if k not in store.done]

@@ -20,10 +20,11 @@ from data_synthesis.preprocess.report import PreprocessReport
 from data_synthesis.preprocess.stream import Wanted, convert_file
 from data_synthesis.records import write_records
 from environment.booking.schemas import load_schemas
-from environment.cache.store import CachedWorld
 from environment.core.task import Task
+from environment.server.opening import open_world
 from environment.session.observation import ObservationCut, TokenCounter
 from environment.session.prompt import gold_messages, tool_functions
+from environment.session.world import World
 
 SFT_SCHEMA = pa.schema(
     [("messages", pa.string()), ("tools", pa.string()), ("task_id", pa.string()), ("num_steps", pa.int64())]
@@ -50,7 +51,7 @@ def preprocess_sft(
 
     Args:
         input: `.jsonl` or `.pkl`, ours or the reference's.
-        world_path: the recorded world that answers the gold calls.
+        world_path: the world that answers the gold calls: a recorded one, or a reference to a served one.
         output: the parquet file.
         observation_limit: tokens of an observation at most; the same as in the rollouts.
         count: counts tokens; an estimate by characters without it.
@@ -67,7 +68,7 @@ def preprocess_sft(
     """
     schemas = load_schemas(schemas_path)
     cut = ObservationCut(observation_limit, observation_chars, count)
-    with CachedWorld.open(world_path, schemas) as world:
+    with open_world(world_path, schemas) as world:
         layout = SftLayout(world, cut, instructions)
         report = convert_file(input, output, layout, schemas, Wanted(filter_success, max_tools, strict))
     write_preprocess_card("SFT dialogues", report)
@@ -81,7 +82,7 @@ class SftLayout:
 
     schema = SFT_SCHEMA
 
-    def __init__(self, world: CachedWorld, cut: ObservationCut, instructions: str | None = None) -> None:
+    def __init__(self, world: World, cut: ObservationCut, instructions: str | None = None) -> None:
         self._world = world
         self._cut = cut
         self._instructions = instructions

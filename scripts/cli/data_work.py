@@ -28,6 +28,7 @@ from environment.cache.build import build_seed_cache, import_records
 from environment.core.errors import ConfigError, DataError, nearest_name
 from environment.server.endpoint.ask import AskSettings
 from environment.server.endpoint.connect import EndpointSettings
+from environment.server.opening import write_reference
 from scripts.cli.fitting import Length, keep_fitting, rl_length, sft_length
 from scripts.cli.progress import say
 from training.launch.paths import RunPaths
@@ -40,9 +41,13 @@ HELD_BACK = 5
 
 
 def world(paths: RunPaths, settings: ToolRl, config: DictConfig) -> None:
-    """Make RUN/data/world.db: simulated, imported from records, or a given file."""
+    """Make RUN/data/world.db: simulated, imported from records, or a given file; or name the server that has it."""
     del config
     chosen = settings.world
+    if chosen.kind == "http":
+        paths.data.mkdir(parents=True, exist_ok=True)
+        say(**write_reference(paths.world_of("http"), str(chosen.url), load_schemas(schema_file(settings))))
+        return
     half = paths.world.with_name(f".world.{os.getpid()}.db")
     half.parent.mkdir(parents=True, exist_ok=True)
     if chosen.kind == "file":
@@ -102,9 +107,9 @@ def preprocess(paths: RunPaths, settings: ToolRl, config: DictConfig) -> None:
         _rl_parquet(source, paths.parquet("rl", split), settings)
     if settings.sft.enabled:
         report = preprocess_sft(
-            rows["train"], paths.world, paths.parquet("sft", "train"), settings.limits.observation_tokens,
-            token_count(paths.model), schemas_path=schema_file(settings), max_tools=settings.preprocess.max_tools,
-            instructions=settings.task.instructions,
+            rows["train"], paths.world_of(settings.world.kind), paths.parquet("sft", "train"),
+            settings.limits.observation_tokens, token_count(paths.model), schemas_path=schema_file(settings),
+            max_tools=settings.preprocess.max_tools, instructions=settings.task.instructions,
         )  # fmt: skip
         print(report.summary(), flush=True)
     _leave_out_long(paths, settings, config)

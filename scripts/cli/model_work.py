@@ -117,7 +117,8 @@ def _evaluate(policy: str, paths: RunPaths, settings: ToolRl, config: DictConfig
         tensor_parallel=1 if settings.device == "cpu" else int(rollout.tensor_model_parallel_size),
     )
     heldout = HeldoutSettings(
-        name=policy, rows=paths.parquet("rl", "heldout"), world=paths.world, out=paths.evaluation(policy).parent,
+        name=policy, rows=paths.parquet("rl", "heldout"), world=paths.world_of(settings.world.kind),
+        out=paths.evaluation(policy).parent,
         model=paths.policy_model(policy), schemas=schema_file(settings), limits=Limits(**limits),
         samples=wanted.samples,
         temperature=wanted.temperature, top_p=float(rollout.top_p), max_turn_tokens=turn_tokens, seed=wanted.seed,

@@ -10,8 +10,11 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from environment.core.errors import ConfigError
+from environment.server.client import address
 from training.launch.overrides import lookup
 from training.launch.problems import Problem
+from training.launch.redact import Redactor
 from training.launch.settings import ToolRl
 
 Tree = Mapping[str, object]
@@ -222,6 +225,24 @@ def _world(settings: ToolRl) -> Iterator[Problem]:
         )
     elif world.path and not Path(world.path).is_file():
         yield Problem("tool_rl.world.path", f"no file {world.path}")
+    yield from _served_world(settings)
+
+
+def _served_world(settings: ToolRl) -> Iterator[Problem]:
+    world = settings.world
+    if (world.kind == "http") != bool(world.url):
+        what = f"is {Redactor({}).text(repr(world.url))} with tool_rl.world.kind={world.kind}"
+        yield Problem("tool_rl.world.url", what, expected="the address of a tool-rl serve with kind=http, else null")
+        return
+    if world.url is None:
+        return
+    try:
+        address(world.url)
+    except ConfigError as error:
+        yield Problem("tool_rl.world.url", f"is {error.got!r}", expected=error.expected, fix=error.fix)
+    if not settings.data.train:
+        fix = "TRAIN_DATA_PATH=... with rows of your own, or kind=file with the world's file"
+        yield Problem("tool_rl.world.kind", "'http' needs rows: synthesis looks through a world's file", fix=fix)
 
 
 def _ranks(numbers: Mapping[str, int]) -> int:

@@ -54,6 +54,10 @@ class RunPaths:
         """Return the world's cache."""
         return self.root / "data" / "world.db"
 
+    def world_of(self, kind: str) -> Path:
+        """Return what rollouts open, by the kind of world: the cache, or the reference to a served one."""
+        return self.root / "data" / "world.json" if kind == "http" else self.world
+
     @property
     def data(self) -> Path:
         """Return the folder of rows and parquet files."""

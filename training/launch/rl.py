@@ -47,7 +47,7 @@ def _prepared(config: DictConfig, paths: RunPaths, session: Path | None) -> Dict
     copied: Any = OmegaConf.to_container(config, resolve=True)
     config = DictConfig(copied)
     with open_dict(config):
-        config.tool_rl.world_path = str(paths.world)
+        config.tool_rl.world_path = str(paths.world_of(config.tool_rl.world.kind))
         config.tool_rl.run_dir = str(paths.root)
         if session is not None:
             config.ray_kwargs.ray_init.update(

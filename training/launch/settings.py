@@ -56,11 +56,13 @@ class TaskSettings(Section):
 
 
 class WorldSettings(Section):
-    """The world's cache: `seed` simulates, `import` takes your records' responses, `file` takes `path`."""
+    """Where answers come from: `seed` simulates, `import` takes your records' responses, `file`, `http` say where."""
 
-    kind: Literal["seed", "import", "file"] = "seed"
+    kind: Literal["seed", "import", "file", "http"] = "seed"
     path: str | None = None
     """A recorded world, for kind `file`."""
+    url: str | None = None
+    """Address of a `tool-rl serve`, for kind `http`; its token stands in TOOL_RL_SERVE_TOKEN, on every machine."""
     seed: int = 7
     size: dict[str, Count | None] = {}
     """How much there is in the simulated world; None keeps the simulator's own number."""

@@ -88,12 +88,12 @@ def _world(settings: ToolRl, paths: RunPaths) -> Stage:
         "seed": "record the simulated world",
         "import": "import the rows' stored responses as the world",
         "file": f"take the recorded world {settings.world.path}",
+        "http": f"ask the server {settings.world.url} which world it has",
     }[settings.world.kind]
     inputs = _data_files(settings) if settings.world.kind == "import" else ()
     inputs += (Path(settings.world.path),) if settings.world.path else ()
-    return Stage(
-        "world", does, ("world",), keys=("tool_rl.world", "tool_rl.task"), inputs=inputs, outputs=(paths.world,)
-    )
+    outputs = (paths.world_of(settings.world.kind),)
+    return Stage("world", does, ("world",), keys=("tool_rl.world", "tool_rl.task"), inputs=inputs, outputs=outputs)
 
 
 def _synth(settings: ToolRl, paths: RunPaths) -> list[Stage]:

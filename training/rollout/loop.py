@@ -17,13 +17,14 @@ from verl.utils.tokenizer.continuous_token_wiring import create_continuous_token
 
 from BFCL.parse.hermes import parse_turn
 from environment.booking.schemas import load_schemas
-from environment.cache.store import CachedWorld
 from environment.core.task import Task
 from environment.core.trajectory import StopReason, Trajectory
+from environment.server.opening import open_world
 from environment.session.drive import drive
 from environment.session.limits import Limits
 from environment.session.prompt import tool_functions
 from environment.session.session import Session, describe
+from environment.session.world import World
 from training.reward.registry import Reward, reward
 from training.reward.score import Score
 from training.rollout.seeds import rollout_seed
@@ -34,9 +35,9 @@ VOID = Score(score=0.0, components={}, acc=False, void=True)
 
 
 @functools.lru_cache(maxsize=4)
-def _world(path: str, schema_path: str | None) -> CachedWorld:
-    """Open a world once a process."""
-    return CachedWorld.open(Path(path), load_schemas(Path(schema_path) if schema_path else None))
+def _world(path: str, schema_path: str | None) -> World:
+    """Open a world once a process: its file, or the server that a reference names."""
+    return open_world(Path(path), load_schemas(Path(schema_path) if schema_path else None))
 
 
 @functools.lru_cache(maxsize=4)
@@ -81,7 +82,7 @@ class ToolRlAgentLoop(AgentLoopBase):
         return rollout_output(trajectory, score, policy, self.tokenizer.eos_token_id)
 
     def _episode(
-        self, task: Task, world: CachedWorld, sampling_params: dict[str, Any], step: int, sample: int
+        self, task: Task, world: World, sampling_params: dict[str, Any], step: int, sample: int
     ) -> tuple[TokenPolicy, Session]:
         """Return the two sides of a rollout: who writes, and the episode it is written in."""
         seed = rollout_seed(self.settings["seed"], step, task.id, sample)

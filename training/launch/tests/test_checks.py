@@ -104,6 +104,8 @@ def test_batches_pass_exactly_when_everything_divides(batch: int, mini: int, n: 
         ("tool_rl.sft.warmup_steps=99", "tool_rl.sft.warmup_steps"),
         ("tool_rl.world.kind=import", "tool_rl.world.kind"),
         ("tool_rl.world.kind=file", "tool_rl.world.path"),
+        ("tool_rl.world.kind=http", "tool_rl.world.url"),
+        ("tool_rl.world.url=http://127.0.0.1:8400", "tool_rl.world.url"),
         ("tool_rl.data.heldout=/tmp/x.pkl", "tool_rl.data.train"),
         ("tool_rl.model.source=/no/such/folder", "tool_rl.model.source"),
         ("tool_rl.evaluate.rows=1000", "tool_rl.evaluate.rows"),
@@ -157,3 +159,18 @@ def test_a_report_survives_the_way_between_processes() -> None:
     report = ConfigReport([Problem("a.b", "is 1", "2", "a.c", "do")])
     again = copy.copy(report)  # by way of __reduce__, as between processes
     assert str(again) == str(report) and again.problems == report.problems
+
+
+def test_a_served_world_needs_an_address_without_a_login_and_rows(tmp_path: Any) -> None:
+    served = "tool_rl.world.kind=http"
+    found = problems(served, "tool_rl.world.url=http://me:hunter22@host:1")
+    assert set(found) == {"tool_rl.world.url", "tool_rl.world.kind"}, "both at once"
+    assert "hunter22" not in "".join(problem.render() for problem in found.values())
+    assert "TOOL_RL_SERVE_TOKEN" in str(found["tool_rl.world.url"].fix)
+    assert "TRAIN_DATA_PATH" in str(found["tool_rl.world.kind"].fix)
+    rows = tmp_path / "rows.jsonl"
+    rows.write_text("{}\n")
+    knobs = {"TRAIN_DATA_PATH": str(rows)}
+    assert problems(served, "tool_rl.world.url=http://127.0.0.1:8400", **knobs) == {}
+    assert set(problems(served, "tool_rl.world.url=127.0.0.1:8400", **knobs)) == {"tool_rl.world.url"}
+    assert set(problems(served, "tool_rl.world.path=x.db", **knobs)) == {"tool_rl.world.path", "tool_rl.world.url"}
