@@ -39,14 +39,9 @@ def loads(text: str) -> JsonValue:
     if text.lstrip().startswith(BOM):
         text = text.replace(BOM, " ", 1)
     try:
-        value = json.loads(
-            text,
-            parse_constant=_no_constant,
-            parse_int=bounded_int,
-            parse_float=finite_float,
-            object_pairs_hook=_object,
-        )
-        check_strings_and_depth(value)
+        value = _DECODER.decode(text)
+        if not text.isascii() or "\\u" in text or text.count("[") + text.count("{") > MAX_DEPTH:
+            check_strings_and_depth(value)
     except json.JSONDecodeError as error:
         cut = error.msg.startswith("Unterminated string")
         raise JsonTrouble(f"not JSON: {error.msg} at character {error.pos}", error.pos, in_string=cut) from error
@@ -146,3 +141,8 @@ def _refused(sign: str) -> bool:
     except (ValueError, RecursionError):
         return True
     return False
+
+
+_DECODER = json.JSONDecoder(
+    parse_constant=_no_constant, parse_int=bounded_int, parse_float=finite_float, object_pairs_hook=_object
+)
