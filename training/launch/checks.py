@@ -233,14 +233,12 @@ def _served_world(settings: ToolRl) -> Iterator[Problem]:
     if (world.kind == "http") != bool(world.url):
         what = f"is {Redactor({}).text(repr(world.url))} with tool_rl.world.kind={world.kind}"
         yield Problem("tool_rl.world.url", what, expected="the address of a tool-rl serve with kind=http, else null")
-        return
-    if world.url is None:
-        return
-    try:
-        address(world.url)
-    except ConfigError as error:
-        yield Problem("tool_rl.world.url", f"is {error.got!r}", expected=error.expected, fix=error.fix)
-    if not settings.data.train:
+    elif world.url:
+        try:
+            address(world.url)
+        except ConfigError as error:
+            yield Problem("tool_rl.world.url", f"is {error.got!r}", expected=error.expected, fix=error.fix)
+    if world.kind == "http" and not settings.data.train:
         fix = "TRAIN_DATA_PATH=... with rows of your own, or kind=file with the world's file"
         yield Problem("tool_rl.world.kind", "'http' needs rows: synthesis looks through a world's file", fix=fix)
 

@@ -49,7 +49,7 @@ def stepping(path: Path) -> dict[str, float]:
     from environment.cache.store import CachedWorld
     from scripts.bench.world.calls import recorded_calls
 
-    calls = [(name, orjson.dumps(arguments)) for name, arguments in recorded_calls(path, 20_000, seed=9)]
+    calls = [(name, json.dumps(arguments)) for name, arguments in recorded_calls(path, 20_000, seed=9)]
     gc.collect()
     world = CachedWorld.open(path)
     chance, early = random.Random(2), 0.0
