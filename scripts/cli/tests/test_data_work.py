@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from data_synthesis.records import read_records, write_records
 from environment.core.errors import DataError
+from scripts.bench.world.serving import serve
 from scripts.cli.data_work import preprocess, world
 from scripts.cli.fitting import keep_fitting
 from training.launch.paths import RunPaths
@@ -69,3 +70,27 @@ def test_own_rows_become_world_and_parquet_split_by_workflow(own_rows: Path, tmp
     assert sum(map(len, rows.values())) == 24
     assert pq.read_table(paths.parquet("sft", "train")).num_rows == len(rows["train"])
     assert all(json.loads(row["extra_info"]["task"])["steps"] for row in rows["train"])
+
+
+@pytest.mark.slow
+def test_a_served_world_prepares_the_same_rows(own_rows: Path, tmp_path: Path) -> None:
+    """The run on the server keeps a reference to it and no world of its own; its dialogues are those of the other."""
+    given = [f"tool_rl.data.train={own_rows}", "data.max_prompt_length=2000", "tool_rl.sft.max_length=9000",
+             "actor_rollout_ref.rollout.max_model_len=4000"]  # fmt: skip
+    here = _prepared(tmp_path / "here", given)
+    with serve(here.world) as (port, _):
+        served = ["tool_rl.world.kind=http", f"tool_rl.world.url=http://127.0.0.1:{port}"]
+        there = _prepared(tmp_path / "there", [*given, *served])
+    assert not there.world.exists() and json.loads(there.world_of("http").read_text())["entries"] > 0
+    for kind, split in (("sft", "train"), ("rl", "train"), ("rl", "heldout")):
+        assert pq.read_table(there.parquet(kind, split)).equals(pq.read_table(here.parquet(kind, split)))
+
+
+def _prepared(root: Path, given: list[str]) -> RunPaths:
+    found = launch(*given, f"tool_rl.run_root={root}")
+    paths = RunPaths(Path(found.settings.run_dir))
+    paths.model.mkdir(parents=True)
+    model_folder(paths.model)
+    world(paths, found.settings, found.config)
+    preprocess(paths, found.settings, found.config)
+    return paths
