@@ -78,7 +78,10 @@ class Trajectory:
     def to_json(self) -> dict[str, Any]:
         """Return a plain JSON object; `from_json` reads it back. The values of results are the trajectory's own."""
         row = {name: getattr(self, name) for name in _FIELDS}
-        nested = {name: [dict(vars(part)) for part in row[name]] for name in ("calls", "results", "ledger", "spans")}
+        parts: dict[str, tuple[object, ...]] = {
+            "calls": self.calls, "results": self.results, "ledger": self.ledger, "spans": self.spans,
+        }  # fmt: skip
+        nested = {name: [dict(vars(part)) for part in each] for name, each in parts.items()}
         copied = {"messages": list(self.messages), "meta": dict(self.meta)}
         return {"version": TRAJECTORY_VERSION, **row, **copied, **nested}
 

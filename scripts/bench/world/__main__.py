@@ -119,7 +119,7 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=5.0, help="of each HTTP load")
     parser.add_argument("--out", type=Path, default=Path("runs/bench"))
     given = parser.parse_args()
-    parts = given.parts or list(PARTS)
+    parts: list[str] = given.parts or [*PARTS]
     if unknown := set(parts) - set(PARTS):
         parser.error(f"no such part: {', '.join(sorted(unknown))}; there are {', '.join(PARTS)}")
     with tempfile.TemporaryDirectory(prefix="trl-world-") as folder:
