@@ -134,10 +134,10 @@ class Plan:
     def batches(self) -> Script:
         while not self.over():
             names: list[str] = []
-            while len(names) < BATCH:
+            while len(names) < BATCH and not self.over():
                 name = yield from self._opened()
                 names += [name] if name else []
-            for number in range(self.turns):
+            for number in range(self.turns if names else 0):
                 steps = b",".join(
                     b'{"session":"%b","number":%d,"text":%b}' % (n.encode(), number, next(self._texts)) for n in names
                 )
