@@ -70,7 +70,7 @@ def _of_object(tool: str, path: str, theirs: Mapping[str, Any], ours: Mapping[st
     for name in known:
         if name not in stated:
             yield Lack(tool, "parameter", f"{path}{name} is not one of ours")
-    for name in set(ours.get("required", ())) ^ set(theirs.get("required", ())):
+    for name in sorted(set(ours.get("required", ())) ^ set(theirs.get("required", ()))):
         yield Lack(tool, "required", f"{path}{name} is required in one of the two only")
 
 

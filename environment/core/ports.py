@@ -63,9 +63,10 @@ def values_at(value: JsonValue, path: str) -> list[JsonValue]:
 
 def unwrapped(value: JsonValue) -> JsonValue:
     """Return what lies under the wrapper, or the value itself where it has none."""
-    if isinstance(value, dict) and WRAPPER in value:
-        return cast("dict[str, JsonValue]", value)[WRAPPER]
-    return value
+    if not isinstance(value, dict):
+        return value
+    known = cast("dict[str, JsonValue]", value)
+    return known.get(WRAPPER, known)
 
 
 def _wrapped_path(path: str) -> bool:

@@ -3,9 +3,10 @@ from __future__ import annotations
 
 import threading
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from functools import partial
 
 from environment.core.calls import JsonValue, ResultStatus, WorldAnswer
 from environment.core.canonical import canonical_key
@@ -51,7 +52,7 @@ class Asker:
         self._halt.set()
 
     @contextmanager
-    def working(self) -> Iterator[None]:
+    def working(self) -> Generator[None, None, None]:
         """End the threads afterwards; an exception first lets no further call start."""
         try:
             yield
@@ -62,8 +63,8 @@ class Asker:
             self._pool.shutdown(cancel_futures=True)
 
     def ask_all(self, tool: str, calls: Sequence[Arguments]) -> list[WorldAnswer | None]:
-        """Return the answers in the order of the calls; None for one that has none, or was not asked any more."""
-        return list(self._pool.map(lambda arguments: self._ask(tool, arguments), calls))
+        """Return the answers in the order of the calls; None for one that was not asked any more."""
+        return list(self._pool.map(partial(self._ask, tool), calls))
 
     def _ask(self, tool: str, arguments: Arguments) -> WorldAnswer | None:
         if self.stopped is not None:
@@ -79,7 +80,7 @@ class Asker:
                     self._unanswered.add(mark)
                 self._note(mark)
         self._count(tool, answer.status.value)
-        return answer if answer.status is ResultStatus.OK else None
+        return answer
 
     def _count(self, tool: str, what: str) -> None:
         with self._lock:

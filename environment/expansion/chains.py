@@ -17,6 +17,8 @@ from environment.core.schema import ToolSchema
 
 USER_PORTS = frozenset({"place_name", "date"})
 """Kinds of value that a person can state; all others come from earlier answers."""
+POINT_PORTS = frozenset({"latitude", "longitude"})
+"""Kinds that a person can state where nothing gives them: points on a map."""
 ITEMS = 2
 """Items of a list argument such as `legs`."""
 
@@ -28,8 +30,11 @@ class Link:
     argument: str
     """Path into the arguments, `legs[0].fromId`."""
     step: int
-    field: str
-    """Path into the answer; its first index moves when more than one value is wanted."""
+    fields: tuple[str, ...]
+    """Paths into the answer, the first that leads somewhere counts; the first index of a path moves when more than one
+    value is wanted."""
+    optional: bool = False
+    """Whether a person can state the value where the answer has none."""
 
 
 @dataclass(frozen=True)
@@ -62,9 +67,10 @@ class Chain:
         used = {link.step for step in self.steps for link in step.links}
         return tuple(i for i in range(len(self.steps)) if i not in used)
 
-    def wanted(self, step: int) -> list[str]:
-        """Return the paths that later steps read in the answer of a step."""
-        return [link.field for later in self.steps for link in later.links if link.step == step]
+    def wanted(self, step: int) -> list[tuple[str, ...]]:
+        """Return what later steps must find in the answer of a step: at least one path of each."""
+        links = (link for later in self.steps for link in later.links)
+        return [link.fields for link in links if link.step == step and not link.optional]
 
 
 class ChainBuilder:
@@ -104,7 +110,7 @@ class ChainBuilder:
             producer, path = self._producer(port, tool)
             if (producer, rank) not in made:
                 made[producer, rank] = self._append(steps, producer)
-            links.append(Link(argument, made[producer, rank], path.replace("[]", "[0]")))
+            links.append(Link(argument, made[producer, rank], (first_item(path),)))
         steps.append(ChainStep(tool, tuple(links), (optional,) if optional else ()))
         return len(steps) - 1
 
@@ -112,7 +118,7 @@ class ChainBuilder:
         found = self._producers(port, tool)
         if not found:
             raise DataError("no tool gives a value that is needed", where=tool, got=port, expected="a port in `gives`")
-        return min(found, key=lambda one: self._rank(one[0], tool))
+        return min(found, key=lambda one: self._rank(*one, tool))
 
     def _producers(self, port: str, tool: str) -> list[tuple[str, str]]:
         return [
@@ -122,8 +128,21 @@ class ChainBuilder:
             if given == port and name != tool and "=" not in path and name in self._depths
         ]
 
-    def _rank(self, producer: str, tool: str) -> tuple[int, bool]:
-        return self._depths[producer], self._schemas[producer].group != self._schemas[tool].group
+    def _rank(self, producer: str, path: str, tool: str) -> tuple[bool, int, bool]:
+        schema = self._schemas[producer]
+        return not is_certain(schema, path), self._depths[producer], schema.group != self._schemas[tool].group
+
+
+def is_certain(schema: ToolSchema, path: str) -> bool:
+    """Return whether every answer of a tool has the field: the shape of its answers requires it all the way."""
+    here: Any = schema.response
+    for part in _PLACE.findall(path.replace("[]", "")):
+        while "items" in here:
+            here = here["items"]
+        if part not in here.get("required", ()):
+            return False
+        here = here.get("properties", {}).get(part, {})
+    return True
 
 
 def depths(schemas: Mapping[str, ToolSchema]) -> dict[str, int]:
@@ -174,7 +193,7 @@ def complete(steps: Sequence[ChainStep], schemas: Mapping[str, ToolSchema]) -> t
             rank = seen[port] = seen.get(port, 0) + 1
             if argument not in linked and giving:
                 before, path = giving[min(rank, len(giving)) - 1]
-                links.append(Link(argument, before, path.replace("[]", "[0]")))
+                links.append(Link(argument, before, (first_item(path),)))
                 constants.pop(argument.split("[")[0], None)
         out.append(ChainStep(step.tool, tuple(links), step.named, constants))
     return tuple(out)
@@ -183,11 +202,19 @@ def complete(steps: Sequence[ChainStep], schemas: Mapping[str, ToolSchema]) -> t
 def _giving(steps: Sequence[ChainStep], port: str, schemas: Mapping[str, ToolSchema]) -> list[tuple[int, str]]:
     found: list[tuple[int, str]] = []
     for number, step in enumerate(steps):
-        paths = (path for path, given in schemas[step.tool].gives.items() if given == port and "=" not in path)
-        found += [(number, path) for path in list(paths)[:1]]
+        schema = schemas[step.tool]
+        paths = [path for path, given in schema.gives.items() if given == port and "=" not in path]
+        paths.sort(key=lambda path: not is_certain(schema, path))
+        found += [(number, path) for path in paths[:1]]
     return found
 
 
+def first_item(path: str) -> str:
+    """Return a path that takes the first item of every list."""
+    return _ANY_INDEX.sub("[0]", path)
+
+
+_ANY_INDEX = re.compile(r"\[\d*\]")
 _FIRST_INDEX = re.compile(r"\[(\d+)\]")
 _PLACE = re.compile(r"[^.\[\]]+|\[\d+\]")
 

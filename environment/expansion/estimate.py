@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
 
+from environment.core.calls import ResultStatus
 from environment.expansion.asking import Asker
 from environment.expansion.chains import Chain
 from environment.expansion.expander import Branch, Expander, ExpansionSizes
@@ -38,16 +39,20 @@ def estimate(chains: Sequence[Chain], expander: Expander, asker: Asker, sizes: E
 def _of_chain(chain: Chain, expander: Expander, asker: Asker, sizes: ExpansionSizes) -> Estimate:
     branches: dict[int, list[Branch]] = {}
     reach: list[int] = []  # branches that a step can have at most
+    unseen: list[bool] = []  # whether answers of a step, or before it, are not known yet
     total = Estimate()
     for number, step in enumerate(chain.steps):
         known = all(branches[before] for before in step.producers)
         asked = list(expander.calls_of(chain, number, branches)) if known else []
-        answers = asker.ask_all(step.tool, [arguments for arguments, _ in asked])
+        answers = asker.ask_all(step.tool, [call.arguments for call in asked])
         branches[number] = expander.usable(chain, number, asked, answers)
-        missing, recorded = answers.count(None), len(answers) - answers.count(None)
+        missing = sum(answer is None or answer.status is ResultStatus.MISS for answer in answers)
+        recorded = len(answers) - missing
         bound = _bound([reach[before] for before in step.producers], sizes)
-        most = missing if not step.producers else max(missing, bound - recorded)
+        guessed = any(unseen[before] for before in step.producers)
+        most = max(missing, bound - recorded) if guessed else missing
         total += Estimate(missing, most, recorded)
+        unseen.append(guessed or missing > 0)
         reach.append(min(sizes.branches, most + len(branches[number])))
     return total
 

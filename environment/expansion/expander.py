@@ -10,11 +10,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from environment.booking.draw import draw
-from environment.core.calls import JsonValue, WorldAnswer
+from environment.core.calls import JsonValue, ResultStatus, WorldAnswer
 from environment.core.canonical import canonical_key
 from environment.core.ports import unwrapped, values_at
 from environment.expansion.asking import Arguments, Asker
-from environment.expansion.chains import Chain, ChainStep, put, shifted
+from environment.expansion.chains import Chain, ChainStep, Link, put, shifted
 from environment.expansion.proposals import Proposer
 
 _TRIES = 20
@@ -40,6 +40,18 @@ class Branch:
     value: JsonValue
     past: Mapping[int, Branch] = field(default_factory=dict[int, "Branch"])
     """Step → answer, all ancestors."""
+    number: int = 0
+    """Of the argument set it answers; look-ups of one number are about one place."""
+
+
+@dataclass(frozen=True)
+class Call:
+    """One call of a step."""
+
+    arguments: Arguments
+    past: Mapping[int, Branch]
+    """The earlier answers it takes from."""
+    number: int
 
 
 @dataclass(frozen=True)
@@ -69,7 +81,7 @@ class Expander:
         calls: list[int] = []
         for number, step in enumerate(chain.steps):
             asked = list(self.calls_of(chain, number, branches))
-            answers = self._asker.ask_all(step.tool, [arguments for arguments, _ in asked])
+            answers = self._asker.ask_all(step.tool, [call.arguments for call in asked])
             calls.append(len(asked))
             branches[number] = self.usable(chain, number, asked, answers)
             say(f"{chain.id} step {number} {step.tool}: {len(asked)} calls, {len(branches[number])} go on")
@@ -86,80 +98,96 @@ class Expander:
         complete = min(counts[end] for end in chain.ends) if ended is None else 0
         return ChainResult(chain.id, complete, counts, tuple(calls), ended)
 
-    def calls_of(
-        self, chain: Chain, number: int, branches: Mapping[int, list[Branch]]
-    ) -> Iterator[tuple[Arguments, Mapping[int, Branch]]]:
-        """Yield the calls of a step, each once, with the earlier answers it takes from."""
+    def calls_of(self, chain: Chain, number: int, branches: Mapping[int, list[Branch]]) -> Iterator[Call]:
+        """Yield the calls of a step, each once."""
         step, seen = chain.steps[number], set[str]()
         schema = self._asker.schemas[step.tool]
-        pasts: Sequence[Mapping[int, Branch]] = [{}]
-        count = self._sizes.first
-        if step.producers:
-            pasts, count = self._pasts(chain, number, branches), self._sizes.dependent
-        for place, past in enumerate(pasts):
-            about = f"{chain.id} {number} {place}"
-            for arguments in self._filled(step, past, count, about):
-                key = canonical_key(schema, arguments)
-                if key not in seen:
-                    seen.add(key)
-                    yield arguments, past
+        for call in self._filled(chain, number, branches):
+            key = canonical_key(schema, call.arguments)
+            if key not in seen:
+                seen.add(key)
+                yield call
 
-    def _filled(self, step: ChainStep, past: Mapping[int, Branch], count: int, about: str) -> Iterator[Arguments]:
+    def _filled(self, chain: Chain, number: int, branches: Mapping[int, list[Branch]]) -> Iterator[Call]:
+        step = chain.steps[number]
+        if not step.producers:
+            turn = sum(before.tool == step.tool for before in chain.steps[:number])
+            yield from self._sets(step, {}, self._sizes.first, chain.id, turn)
+            return
+        for place, past in enumerate(self._pasts(chain, number, branches)):
+            yield from self._sets(step, past, self._sizes.dependent, f"{chain.id} {number} {place}", 0)
+
+    def _sets(self, step: ChainStep, past: Mapping[int, Branch], count: int, about: str, turn: int) -> Iterator[Call]:
         """Yield argument sets: values that a person states, over them constants and what earlier answers give."""
         schema = self._asker.schemas[step.tool]
-        linked = [*(link.argument for link in step.links), *step.constants]
-        for by, stated in enumerate(self._proposer.fill(schema, linked, step.named, count, about)):
+        links = [link for link in step.links if not link.optional or _given(link, past, 0) is not None]
+        linked = [*(link.argument for link in links), *step.constants]
+        for number, stated in enumerate(self._proposer.fill(schema, linked, step.named, count, about, turn)):
             arguments = stated | dict(step.constants)
-            given = {link.argument: _given(link.field, past[link.step], by) for link in step.links}
+            given = {link.argument: _given(link, past, number) for link in links}
             if all(value is not None for value in given.values()):
                 for path, value in given.items():
                     put(arguments, path, value)
-                yield arguments
+                yield Call(arguments, past, number)
 
     def _pasts(
         self, chain: Chain, number: int, branches: Mapping[int, list[Branch]]
     ) -> list[Mapping[int, Branch]]:
-        """Return the joins of a step's producers that share their past, at most `branches`."""
+        """Return the joins of a step's producers that share their past, at most `branches`.
+
+        Answers about one place are joined first: a taxi drives from the airport of a city to its centre.
+        """
         producers = chain.steps[number].producers
         if len(producers) == 1:
             only = producers[0]
             return [{**branch.past, only: branch} for branch in branches[only]]
         found: dict[tuple[int, ...], Mapping[int, Branch]] = {}
-        for attempt in range(_TRIES * self._sizes.branches):
-            words = (self._seed, chain.id, number, attempt)
-            chosen = tuple(draw(*words, p) % len(branches[p]) for p in producers)
+        for chosen in self._choices((self._seed, chain.id, number), [branches[p] for p in producers]):
             joined = _joined({p: branches[p][i] for p, i in zip(producers, chosen, strict=True)})
-            if joined is not None and chosen not in found:
-                found[chosen] = joined
+            if joined is not None:
+                found.setdefault(chosen, joined)
             if len(found) == self._sizes.branches:
                 break
         return list(found.values())
+
+    def _choices(self, words: tuple[object, ...], lists: Sequence[list[Branch]]) -> Iterator[tuple[int, ...]]:
+        """Yield positions in some lists: equal numbers first, then at random."""
+        places = [{branch.number: i for i, branch in enumerate(one)} for one in lists]
+        for number in places[0]:
+            if all(number in one for one in places):
+                yield tuple(one[number] for one in places)
+        for attempt in range(_TRIES * self._sizes.branches):
+            yield tuple(draw(*words, attempt, n) % len(one) for n, one in enumerate(lists))
 
     def usable(
         self,
         chain: Chain,
         number: int,
-        asked: Sequence[tuple[Arguments, Mapping[int, Branch]]],
+        asked: Sequence[Call],
         answers: Sequence[WorldAnswer | None],
     ) -> list[Branch]:
         """Return the answers that later steps can take from, pruned to `branches`."""
         wanted, tool = chain.wanted(number), chain.steps[number].tool
         good: list[tuple[int, Branch]] = []
-        for (arguments, past), answer in zip(asked, answers, strict=True):
-            if answer is None or unwrapped(answer.value) in ([], {}, None):
+        for call, answer in zip(asked, answers, strict=True):
+            if answer is None or answer.status is not ResultStatus.OK or unwrapped(answer.value) in ([], {}, None):
                 continue
-            if all(values_at(answer.value, path) for path in wanted):
-                key = canonical_key(self._asker.schemas[tool], arguments)
-                good.append((draw(self._seed, chain.id, number, key), Branch(answer.value, past)))
+            if all(any(values_at(answer.value, path) for path in paths) for paths in wanted):
+                key = canonical_key(self._asker.schemas[tool], call.arguments)
+                rank = draw(self._seed, chain.id, number, key)
+                good.append((rank, Branch(answer.value, call.past, call.number)))
         good.sort(key=lambda one: one[0])
         return [branch for _, branch in good[: self._sizes.branches]]
 
 
-def _given(path: str, branch: Branch, by: int) -> JsonValue:
-    """Return the value at a path moved on by so many items; a path without items gives its one value."""
-    moved = shifted(path, by)
-    found = values_at(branch.value, path if moved is None else moved)
-    return found[0] if found and not isinstance(found[0], dict | list) else None
+def _given(link: Link, past: Mapping[int, Branch], by: int) -> JsonValue:
+    """Return the value of a link moved on by so many items, None where there is none; what is no list has one value."""
+    for path in link.fields:
+        moved = shifted(path, by)
+        found = values_at(past[link.step].value, path if moved is None else moved)
+        if found and found[0] is not None and not isinstance(found[0], dict | list):
+            return found[0]
+    return None
 
 
 def _joined(chosen: Mapping[int, Branch]) -> Mapping[int, Branch] | None:

@@ -88,7 +88,8 @@ class ExpansionFiles:
     def tidy(self, *, finished: bool) -> None:
         """Remove what has gone into the world, and once all is done the notes too."""
         notes = (self._requests, self._unanswered, self._begun, self.proposals) if finished else ()
-        sides = (self.journal.with_name(self.journal.name + end) for end in ("-wal", "-shm"))
+        databases = (self.journal, self.proposals) if finished else (self.journal,)
+        sides = (path.with_name(path.name + end) for path in databases for end in ("-wal", "-shm"))
         for path in (self.journal, *sides, *notes):
             path.unlink(missing_ok=True)
 

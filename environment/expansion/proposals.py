@@ -25,7 +25,7 @@ class Proposer(Protocol):
     """Whoever thinks of argument values."""
 
     def fill(
-        self, schema: ToolSchema, linked: Sequence[str], named: Sequence[str], count: int, about: str
+        self, schema: ToolSchema, linked: Sequence[str], named: Sequence[str], count: int, about: str, turn: int = 0
     ) -> list[dict[str, JsonValue]]:
         """Return up to `count` sets of values for the parameters that no earlier answer gives.
 
@@ -33,6 +33,8 @@ class Proposer(Protocol):
             linked: argument paths that earlier answers give; they are left out.
             named: optional parameters that every set has.
             about: the place in the expansion, so that two places differ.
+            turn: how many look-ups of this tool the chain has before. Set n is about the same city whatever the turn,
+                named otherwise; flights go to another one.
         """
         ...
 
@@ -46,19 +48,21 @@ class DrawnProposer:
     seed: int = 0
 
     def fill(
-        self, schema: ToolSchema, linked: Sequence[str], named: Sequence[str], count: int, about: str
+        self, schema: ToolSchema, linked: Sequence[str], named: Sequence[str], count: int, about: str, turn: int = 0
     ) -> list[dict[str, JsonValue]]:
         """Draw the sets one by one; see `Proposer.fill`."""
-        return [_Set(self, schema, (about, schema.name, n), n).values(linked, named) for n in range(count)]
+        return [_Set(self, schema, (about, schema.name, n), n, turn).values(linked, named) for n in range(count)]
 
 
 class _Set:
     """One set of values: one place, one trip."""
 
-    def __init__(self, source: DrawnProposer, schema: ToolSchema, words: tuple[object, ...], number: int) -> None:
-        self._schema, self._number = schema, number
+    def __init__(
+        self, source: DrawnProposer, schema: ToolSchema, words: tuple[object, ...], number: int, turn: int
+    ) -> None:
+        self._schema, self._number, self._turn = schema, number, turn
         self._words = (source.seed, *words)
-        self._place = pick(source.places, *self._words, "place")
+        self._place = pick(source.places, *self._words, "place", turn if schema.group == "flight" else 0)
         self._start = source.first_day + timedelta(days=draw(*self._words, "start") % _DAYS)
 
     def values(self, linked: Sequence[str], named: Sequence[str]) -> dict[str, JsonValue]:
@@ -112,11 +116,11 @@ class _Set:
         return low + (high - low) * between(1, 4, *self._words, path) // 4
 
     def _of_place(self, port: str | None) -> JsonValue:
-        place, variant = self._place, draw(*self._words, "spelling") % 3
+        place, variant = self._place, draw(*self._words, "spelling") % 3 + self._turn
         names = (place.city, f"{place.city}, {place.country}", place.airport)
         flying = self._schema.group in ("flight", "car", "taxi")
         values = {
-            "place_name": names[variant] if flying else names[variant % 2],
+            "place_name": names[variant % 3] if flying else names[variant % 2],
             "latitude": place.latitude,
             "longitude": place.longitude,
         }

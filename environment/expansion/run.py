@@ -12,6 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from datetime import date, timedelta
+from functools import partial
 from typing import Any
 
 from environment.booking.facts import FIRST_DAY
@@ -152,10 +153,10 @@ def _proposer(settings: ExpandSettings, upstream: Upstream | None, first_day: da
 def _model(settings: ExpandSettings, files: ExpansionFiles, drawn: Proposer) -> Proposer:
     if settings.model is None:
         return drawn
-    from environment.expansion.model_proposer import ChatModel, ModelProposer  # reaches a network: only where wanted
+    # imported here, for it can reach a network
+    from environment.expansion.model_proposer import ModelProposer, model_settings
 
-    model = ChatModel.from_environment(settings.model, settings.model_address, settings.seed)
-    return ModelProposer(model, drawn, files.proposals)
+    return ModelProposer(model_settings(settings.model, settings.model_address, files.proposals), drawn)
 
 
 @contextmanager
@@ -183,7 +184,7 @@ def _halting(asker: Asker, upstream: Upstream, halt: threading.Event | None) -> 
 def _walk(chains: Sequence[Chain], expander: Expander, workers: int, say: Say) -> list[ChainResult]:
     with ThreadPoolExecutor(workers, thread_name_prefix="workflow") as pool:
         try:
-            return list(pool.map(lambda chain: expander.walk(chain, say), chains))
+            return list(pool.map(partial(expander.walk, say=say), chains))
         except BaseException:
             pool.shutdown(wait=False, cancel_futures=True)
             raise

@@ -3,6 +3,7 @@
     {"workflows": [{"id": "workflow_0", "dependencies": {"0": {"function", "arguments", "dependency_args"}, …}}]}
 
 A step's example arguments say which optional parameters it uses; their values are kept only for ids that no step gives.
+A mined field is that of one recording; where an answer lacks it, the field of that kind which every answer has counts.
 """
 from __future__ import annotations
 
@@ -15,7 +16,16 @@ from environment.core.calls import JsonValue
 from environment.core.errors import DataError, nearest_name
 from environment.core.ports import generic_path
 from environment.core.schema import ToolSchema
-from environment.expansion.chains import USER_PORTS, Chain, ChainStep, Link, complete
+from environment.expansion.chains import (
+    POINT_PORTS,
+    USER_PORTS,
+    Chain,
+    ChainStep,
+    Link,
+    complete,
+    first_item,
+    is_certain,
+)
 
 
 class _From(BaseModel):
@@ -85,23 +95,32 @@ def _steps(workflow: _Workflow, path: Path, schemas: Mapping[str, ToolSchema]) -
         if schema is None:
             near = nearest_name(step.function, schemas)
             raise DataError("unknown tool", where=f"{where} step {number}", got=step.function, nearest=near)
-        steps.append(_step(step, number, schema, where))
+        before = [schemas[earlier.tool] for earlier in steps]
+        steps.append(_step(step, number, schema, before, where))
     return steps
 
 
-def _step(step: _Step, number: int, schema: ToolSchema, where: str) -> ChainStep:
+def _step(step: _Step, number: int, schema: ToolSchema, before: Sequence[ToolSchema], where: str) -> ChainStep:
     links: list[Link] = []
     for argument, source in step.dependency_args.items():
         if source.from_step >= number:
             raise DataError("takes from a step that is not before it", where=f"{where} step {number}", got=argument)
-        if argument in schema.takes:  # without a port two values are equal by chance: a count, a number of adults
-            links.append(Link(argument, source.from_step, source.from_field))
+        port = schema.takes.get(argument)
+        if port is not None:  # without a port two values are equal by chance: a count, a number of adults
+            paths = (source.from_field, *_others(before[source.from_step], port))
+            fields = tuple(dict.fromkeys([source.from_field, *map(first_item, paths)]))
+            links.append(Link(argument, source.from_step, fields, port in USER_PORTS | POINT_PORTS))
     known = [name for name in step.arguments if name in schema.properties]
     optional = tuple(name for name in known if name not in schema.required)
     linked = {link.argument for link in links}
-    ids = {path.split("[")[0] for path, port in schema.takes.items() if port not in USER_PORTS}
+    ids = {path.split("[")[0] for path, port in schema.takes.items() if port not in USER_PORTS | POINT_PORTS}
     constants = {name: step.arguments[name] for name in known if name in ids and name not in linked}
     return ChainStep(schema.name, tuple(links), optional, constants)
+
+
+def _others(producer: ToolSchema, port: str) -> list[str]:
+    """Return the fields of one kind that every answer of a tool has: mined fields are those of one recording."""
+    return [path for path, given in producer.gives.items() if given == port and is_certain(producer, path)]
 
 
 def _number(text: str, where: str) -> int:

@@ -111,7 +111,10 @@ class _Exchange:
             self._connection.request(method, target, body, dict(headers))
             response = self._connection.getresponse()
             stage = "the answer broke off"
-            return Reply(response.status, {k.lower(): v for k, v in response.getheaders()}, self._body(response))
+            reply = Reply(response.status, {k.lower(): v for k, v in response.getheaders()}, self._body(response))
+            if self._late.is_set():  # cut within the headers, what came looks like a whole answer
+                raise TimeoutError
+            return reply
         except (OSError, http.client.HTTPException, ValueError) as error:
             raise Transient(self._words(stage, error)) from None  # the cause may quote a header
 

@@ -193,7 +193,7 @@ def ask(
 ) -> None:
     """Ask one call and print its answer as JSON; end with status 1 unless the answer is ok.
 
-    Example: tool-rl world ask Search_Hotel_Destination '{"query": "Oslo"}' --mode simulated
+    Example: tool-rl world ask Search_Hotel_Destination '{"query": "Copenhagen"}' --mode simulated
     """
     from environment.core.errors import DataError
 

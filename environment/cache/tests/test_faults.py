@@ -6,7 +6,8 @@ import resource
 import shutil
 import signal
 import sqlite3
-from collections.abc import Callable
+import tempfile
+from collections.abc import Callable, Iterator
 from multiprocessing import get_context
 from pathlib import Path
 
@@ -106,9 +107,17 @@ def unprivileged() -> None:
         os.setuid(65534)
 
 
-def test_a_read_only_folder_can_be_read_and_not_written(tmp_path: Path) -> None:
-    folder = tmp_path / "f"
-    folder.mkdir()
+@pytest.fixture
+def open_folder() -> Iterator[Path]:
+    """Give a folder that other users reach, which those of pytest are not."""
+    folder = Path(tempfile.mkdtemp())
+    folder.chmod(0o755)
+    yield folder
+    shutil.rmtree(folder)
+
+
+def test_a_read_only_folder_can_be_read_and_not_written(open_folder: Path) -> None:
+    folder = open_folder
     write(folder / "w.db", 3)
     folder.chmod(0o555)
     os.chmod(folder / "w.db", 0o444)
@@ -254,4 +263,4 @@ def test_a_simulator_behind_a_lost_journal_is_asked_again(tmp_path: Path) -> Non
         first = world.call("Search_Flight_Location", query)
     shutil.rmtree(tmp_path)
     with RecordingWorld(tmp_path / "j.db", site) as world:
-        assert world.call("Search_Flight_Location", query) == first and world.counts == {"upstream": 1}
+        assert world.call("Search_Flight_Location", query) == first and world.counts["upstream"] == 1

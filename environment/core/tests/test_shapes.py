@@ -27,7 +27,10 @@ SHAPES = Shapes({
 })  # fmt: skip
 
 
-@pytest.mark.parametrize("value", [{"data": [{"id": 1, "a": 0, "x": {}}]}, [{"id": "x", "b": None}], [], {"data": []}])
+ANSWERS: list[Any] = [{"data": [{"id": 1, "a": 0, "x": {}}]}, [{"id": "x", "b": None}], [], {"data": []}]
+
+
+@pytest.mark.parametrize("value", ANSWERS)
 def test_answers_are_answers(value: Any) -> None:
     assert SHAPES.problem("T", value) is None
 

@@ -32,6 +32,8 @@ from environment.upstream.tests.stub import Asked, page, reply, stub
 SIZE = WorldSize(cities=8, hotels=2, attractions=2, cars=2, destinations=2, dates=2)
 SEED = UpstreamSettings(UpstreamKind.SEED, 5, SIZE)
 SITE = SeedWorld(5, SIZE)
+LIVE = SeedWorld(5, replace(SIZE, cities=83))
+"""What the paid service knows: every city that is asked for."""
 SMALL = ExpansionSizes(first=6, dependent=2, branches=4)
 
 
@@ -82,7 +84,7 @@ def test_the_number_of_workers_changes_nothing(tmp_path: Path, workers: int, wor
 def test_the_same_again_asks_nothing_and_another_seed_asks_more(tmp_path: Path) -> None:
     first = expand(settings(tmp_path / "w.db", workflows=("Search_Hotels",)))
     again = expand(settings(tmp_path / "w.db", workflows=("Search_Hotels",)))
-    assert again.report is None and again.sources["upstream"] == 0 and again.results == first.results
+    assert again.report is None and "upstream" not in again.sources and again.results == first.results
     other = expand(settings(tmp_path / "w.db", workflows=("Search_Hotels",), seed=9))
     assert other.report and first.report and other.report.entries > first.report.entries
 
@@ -106,7 +108,7 @@ def test_the_templates_of_the_reference_are_walked(tmp_path: Path) -> None:
     found = expand(chosen)
     assert len(found.results) == 107
     whole = [result for result in found.results if result.ended is None]
-    assert len(whole) > 60, [result.ended for result in found.results if result.ended]
+    assert len(whole) >= 75, [(result.id, result.ended) for result in found.results if result.ended]
 
 
 # What a paid service would see.
@@ -117,8 +119,8 @@ def travel_site(asked: Asked) -> bytes:
     from environment.upstream.endpoints import read_service
 
     tool = next(tool for tool, e in read_service().endpoints.items() if e.path == asked.path)
-    given = {name: value for name, value in asked.query.items() if name in SITE.schemas[tool].properties}
-    answer = SITE.call(tool, given)
+    given = {name: value for name, value in asked.query.items() if name in LIVE.schemas[tool].properties}
+    answer = LIVE.call(tool, given)
     if answer.status is not ResultStatus.OK:
         return reply({"status": False, "message": "nothing found"})
     return reply({"status": True, "message": "Success", "timestamp": time.time(), **answer.value})
@@ -250,8 +252,7 @@ def test_a_kill_at_any_moment_loses_and_repeats_nothing(tmp_path: Path, after: i
         time.sleep(0.1)
         under_way = 2  # one a worker: sent, perhaps not answered
         killed = len(service.asked)
-        answered = ExpansionFiles(tmp_path / "w.db").spent()
-        assert killed - under_way <= answered <= killed
+        assert killed <= ExpansionFiles(tmp_path / "w.db").spent() <= killed + under_way, "noted before it is sent"
         found = expand(live(service.url, tmp_path / "w.db"))
         sent = calls_of(service.asked)
     assert found.stopped is None and len(sent) - len(set(sent)) <= under_way

@@ -57,7 +57,8 @@ def test_arguments_become_the_query() -> None:
     ],
 )
 def test_a_bad_service_file_is_named_with_its_fault(tmp_path: Path, change: dict[str, object], said: str) -> None:
-    good = {"service": "s", "address": "https://x", "host": "x", "key_variable": "K", "endpoints": {}}
+    good: dict[str, object] = {"service": "s", "address": "https://x", "host": "x", "key_variable": "K"}
+    good |= {"endpoints": {}}
     (tmp_path / "s.json").write_text(json.dumps(good | change))
     with pytest.raises(DataError, match=said) as caught:
         read_service(tmp_path / "s.json")

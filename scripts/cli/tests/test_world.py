@@ -15,10 +15,13 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner, Result
 
+from environment.booking.seed_world import SeedWorld
 from environment.core.errors import ToolRlError
 from scripts.cli.app import app
 
 SHARED = Path(os.environ.get("TOOL_RL_SHARED", Path(__file__).parents[4] / "shared")) / "data"
+CITY = SeedWorld().facts.places[0].city
+"""A city that the seed world of the default seed knows."""
 ROW = {"arguments": {"query": "Oslo"}, "response": {"data": [{"dest_id": "1", "name": "Ørland"}]}}
 
 
@@ -196,12 +199,11 @@ def test_ask_in_each_mode(small: Path) -> None:
     assert found.exit_code == 0 and json.loads(found.stdout)["value"] == ROW["response"]
     miss = world("ask", "Search_Hotel_Destination", '{"query": "osslo"}', "--world", small)
     assert miss.exit_code == 1 and 'nearest recorded: {"query":"oslo"}' in miss.output
-    assert world(*call, "--mode", "simulated").exit_code == 0
-    grown = world("ask", "Search_Flight_Location", '{"query": "oslo"}', "--world", small, "--mode", "record",
-                  "--upstream", "seed")  # fmt: skip
-    assert grown.exit_code == 0
+    there = ("ask", "Search_Flight_Location", json.dumps({"query": CITY}))
+    assert world(*there, "--mode", "simulated").exit_code == 0
+    assert world(*there, "--world", small, "--mode", "record", "--upstream", "seed").exit_code == 0
     assert "2 entries of 2 tools" in said(world("seal", small)) and not small.with_name("w.db.journal").exists()
-    assert world("ask", "Search_Flight_Location", '{"query": "oslo"}', "--world", small).exit_code == 0
+    assert world(*there, "--world", small).exit_code == 0
 
 
 @pytest.mark.parametrize(
@@ -258,7 +260,7 @@ def test_serve_a_simulated_world(small: Path) -> None:
         line = process.stdout.readline()
         assert line.startswith("a world in mode simulated at ")
         url = line.split(" at ")[1].split()[0]
-        body = json.dumps({"name": "Search_Hotel_Destination", "arguments": {"query": "Oslo"}}).encode()
+        body = json.dumps({"name": "Search_Hotel_Destination", "arguments": {"query": CITY}}).encode()
         request = urllib.request.Request(f"{url}/v1/call", body, {"Content-Type": "application/json"})
         with urllib.request.urlopen(request, timeout=10) as answer:
             assert json.load(answer)["status"] == "ok"
