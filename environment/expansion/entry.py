@@ -66,7 +66,14 @@ def _what(flags: argparse.ArgumentParser) -> None:
     )
     flags.add_argument("--tool-schema-path", type=Path, help="tool schemas; by default the BookingAPI")
     flags.add_argument("--random-seed", type=int, default=0, help="of places, dates and pruning")
-    flags.add_argument("--first-date", type=date.fromisoformat, help="first date that calls are made for (YYYY-MM-DD)")
+    flags.add_argument("--first-date", type=_day, help="first date that calls are made for (YYYY-MM-DD)")
+
+
+def _day(text: str) -> date:
+    try:
+        return date.fromisoformat(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is no date as YYYY-MM-DD") from None
 
 
 def _how_far(flags: argparse.ArgumentParser) -> None:

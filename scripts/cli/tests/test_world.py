@@ -174,6 +174,7 @@ def test_expand_has_the_references_flags() -> None:
         (("--cache-path", "w.db", "--upstream", "seed", "--workflows", "Serch"), 1, "no such workflow"),
         (("--cache-path", "w.db", "--upstream", "seed", "--workflow-templates", "no.json"), 1, "no.json"),
         (("--cache-path", ".", "--upstream", "seed"), 2, "a folder"),
+        (("--cache-path", "w.db", "--first-date", "soon"), 2, "'soon' is no date"),
     ],
 )
 def test_expand_with_wrong_flags_says_what_is_wrong(
