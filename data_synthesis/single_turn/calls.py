@@ -7,20 +7,18 @@ as they aren't in ToolACE: `Get Weather(from="Oslo")` is read too. Time is linea
 from __future__ import annotations
 
 import ast
-import json
-import math
 import warnings
 from collections.abc import Iterator
 from typing import Any
 
+from BFCL.parse import literals
+from BFCL.parse.strict_json import JsonTrouble, loads
 from data_synthesis.single_turn.model import Call, Drop
 from environment.core.calls import JsonValue
 
 _OPEN, _CLOSE = "([{", ")]}"
 _PAIRS = dict(zip(_OPEN, _CLOSE, strict=True))
 _NOT_IN_NAMES = frozenset("\"'=,[]{}()\n")
-_WORDS: dict[str, JsonValue] = {"true": True, "false": False, "null": None}
-"""JSON's words, which some answers mix into Python's form."""
 
 
 def read_calls(text: str) -> tuple[Call, ...]:
@@ -30,9 +28,12 @@ def read_calls(text: str) -> tuple[Call, ...]:
         raise Drop("no_call", "the answer is empty")
     if body[0] in "[{":
         try:
-            return json_calls(read_json(body))
-        except json.JSONDecodeError:
-            pass  # then it has to be Python's form
+            value = read_json(body)
+        except Drop as drop:
+            if drop.reason != "broken_json":  # else it has to be Python's form
+                raise
+        else:
+            return json_calls(value)
     return tuple(_bracket_calls(body))
 
 
@@ -45,20 +46,17 @@ def json_calls(value: object) -> tuple[Call, ...]:
 
 
 def read_json(text: str) -> Any:
-    """Return decoded JSON with every digit kept.
+    """Return decoded JSON, nothing lost and nothing guessed.
 
     Raises:
-        JSONDecodeError: it is no JSON.
-        Drop: it is, but has a name twice in one object, a number beyond what JSON has, or no end of nesting.
+        Drop: `broken_json` where it is none; `refused_json` where it is, but has a name twice in one object, a number
+            beyond 64 bits, half a surrogate pair, or no end of nesting.
     """
     try:
-        return json.loads(text, object_pairs_hook=_object, parse_constant=_no_constant, parse_float=_finite)
-    except json.JSONDecodeError:
-        raise
-    except RecursionError as error:
-        raise Drop("too_deep", "nested too deeply") from error
-    except ValueError as error:
-        raise Drop("bad_number", str(error)) from error
+        return loads(text)
+    except JsonTrouble as error:
+        reason = "broken_json" if error.reason.startswith("not JSON") else "refused_json"
+        raise Drop(reason, f"{error.reason} at character {error.position}") from error
 
 
 def literal(text: str) -> JsonValue:
@@ -66,8 +64,7 @@ def literal(text: str) -> JsonValue:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # "\d" in a text is odd, but says what it says
-            node = ast.parse(text.strip(), mode="eval").body
-        return _value(node)
+            return literals.literal(ast.parse(text.strip(), mode="eval").body)
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         raise Drop("not_literal", f"{_short(text)} can't be read: {error}") from error
 
@@ -78,32 +75,10 @@ def _json_call(call: Any, number: int) -> Call:
     inner: dict[str, Any] = call["function"] if isinstance(call.get("function"), dict) else call
     name, arguments = inner.get("name"), inner.get("arguments", inner.get("parameters"))
     if isinstance(arguments, str):
-        try:
-            arguments = read_json(arguments)
-        except json.JSONDecodeError as error:
-            raise Drop("broken_json", f"arguments of call {number}: {error}") from error
+        arguments = read_json(arguments)
     if not isinstance(name, str) or not name or not isinstance(arguments, dict):
         raise Drop("not_a_call", f"call {number} lacks a name or an object of arguments: {_short(str(call))}")
     return Call(name, arguments)
-
-
-def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        twice = next(name for number, (name, _) in enumerate(pairs) if name in dict(pairs[:number]))
-        raise Drop("name_twice", f"{twice!r} is given twice")
-    return found
-
-
-def _no_constant(constant: str) -> Any:
-    raise Drop("bad_number", f"{constant} is no JSON number")
-
-
-def _finite(text: str) -> float:
-    number = float(text)
-    if not math.isfinite(number):
-        raise Drop("bad_number", f"{text} is beyond what a number can be")
-    return number
 
 
 def _bracket_calls(body: str) -> Iterator[Call]:
@@ -192,37 +167,6 @@ def _after_quote(text: str, start: int) -> int:
         else:
             at += 1
     raise Drop("unbalanced", f"a text is never closed: {_short(text[start:])}")
-
-
-def _value(node: ast.expr) -> JsonValue:
-    match node:
-        case ast.Constant(value=str() | bool() | int() | None as value):
-            return value
-        case ast.Constant(value=float() as value) if math.isfinite(value):
-            return value
-        case ast.UnaryOp(op=ast.USub() | ast.UAdd() as sign, operand=ast.Constant(value=int() | float() as value)):
-            if isinstance(value, bool) or not math.isfinite(value):
-                raise ValueError("no number after the sign")
-            return -value if isinstance(sign, ast.USub) else value
-        case ast.List(elts=items) | ast.Tuple(elts=items):
-            return [_value(item) for item in items]
-        case ast.Dict(keys=names, values=values):
-            return _dict(names, values)
-        case ast.Name(id=word) if word in _WORDS:
-            return _WORDS[word]
-        case _:
-            raise ValueError(f"{type(node).__name__} is no literal of text, number, list or dict")
-
-
-def _dict(names: list[ast.expr | None], values: list[ast.expr]) -> dict[str, JsonValue]:
-    found: dict[str, JsonValue] = {}
-    for name, value in zip(names, values, strict=True):
-        if not isinstance(name, ast.Constant) or not isinstance(name.value, str):
-            raise ValueError("a name in a dict is no text")
-        if name.value in found:
-            raise ValueError(f"{name.value!r} is given twice")
-        found[name.value] = _value(value)
-    return found
 
 
 def _short(text: str) -> str:

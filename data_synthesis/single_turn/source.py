@@ -1,7 +1,6 @@
 """Reading rows from a set on disk, one at a time: JSON Lines, a JSON array of any size, or parquet."""
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -52,8 +51,6 @@ def _lines(path: Path) -> Iterator[Row]:
 def _line(line: bytes) -> dict[str, Any] | Drop:
     try:
         row = read_json(line.decode("utf-8-sig"))
-    except json.JSONDecodeError as error:
-        return Drop("broken_json", str(error))
     except UnicodeDecodeError as error:
         return Drop("not_utf8", str(error))
     except Drop as drop:

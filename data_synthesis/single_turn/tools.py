@@ -39,10 +39,7 @@ def plain_name(name: str) -> str:
 def read_tools(value: object) -> tuple[tuple[ToolSchema, ...], dict[str, str]]:
     """Return the tools of a row, and the names they had → those they have now; Drop where there are none."""
     if isinstance(value, str):
-        try:
-            value = read_json(value)
-        except json.JSONDecodeError as error:
-            raise Drop("broken_json", f"the tools: {error}") from error
+        value = read_json(value)
     if not isinstance(value, list) or not value:
         raise Drop("no_tools", "the row offers no tools")
     tools, names = [], dict[str, str]()

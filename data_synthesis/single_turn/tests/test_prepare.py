@@ -110,11 +110,11 @@ def test_an_id_given_twice_loses_no_row(tmp_path: Path) -> None:
     assert [row["id"] for row in lines(tmp_path / "out.jsonl")] == ["7", "7 (raw.jsonl line 2)"]
 
 
-def test_half_a_surrogate_pair_goes_through(tmp_path: Path) -> None:
-    row = weather(1, "Oslo")
-    row["query"] += " \ud83d"
-    prepare(write_lines(tmp_path / "raw.jsonl", [row]), tmp_path / "out.jsonl")
-    assert lines(tmp_path / "out.jsonl")[0]["query"].endswith("\ud83d")
+def test_what_json_can_not_keep_costs_its_row(tmp_path: Path) -> None:
+    half, twice = weather(1, "Oslo"), json.dumps(weather(2, "Rome"))[:-1] + ', "id": 3}'
+    half["query"] += " \ud83d"
+    report = prepare(write_lines(tmp_path / "raw.jsonl", [half, twice, weather(4, "Lima")]), tmp_path / "out.jsonl")
+    assert report.written == 1 and report.steps[Step.READ].dropped == {"refused_json": 2}
 
 
 def test_rows_of_a_benchmark_are_left_out(tmp_path: Path) -> None:
