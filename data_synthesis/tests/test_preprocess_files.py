@@ -131,8 +131,9 @@ def test_an_unknown_layout_is_told_with_the_nearest(rows: Path, tmp_path: Path) 
 
 
 SLOW = """
-import sys, time
+import signal, sys, time
 from pathlib import Path
+signal.signal(signal.SIGINT, signal.default_int_handler)  # whoever runs the tests may have it ignored
 from data_synthesis.preprocess import stream, preprocess_rl
 real = stream.read_each
 def slowly(path):
