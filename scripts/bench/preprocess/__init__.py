@@ -1,0 +1,1 @@
+"""How fast records become RL parquet, and in how much memory."""
