@@ -39,7 +39,8 @@ def write_synth_card(
     """
     made = {split: split_report for split, split_report in _splits(report).items() if split_report.rows}
     counted = {split: _count(folder / f"{split}.jsonl") for split in made}
-    shared = overlaps(*(folder / f"{s}.jsonl" for s in SPLITS), against, schemas) if len(made) == len(SPLITS) else []
+    train, heldout = (folder / f"{split}.jsonl" for split in SPLITS)
+    shared = overlaps(train, heldout, against, schemas) if len(made) == len(SPLITS) else []
     facts = {f"{split} rows": f"{r.rows} of {r.wanted} wanted" for split, r in made.items()}
     facts |= {f"{split} query words (least, median, most)": counted[split].pop("words") for split in made}
     card = Card(

@@ -56,7 +56,8 @@ def read_json(text: str) -> Any:
         return loads(text)
     except JsonTrouble as error:
         reason = "broken_json" if error.reason.startswith("not JSON") else "refused_json"
-        raise Drop(reason, f"{error.reason} at character {error.position}") from error
+        place = "" if reason == "broken_json" else f" at character {error.position}"
+        raise Drop(reason, error.reason + place) from error
 
 
 def literal(text: str) -> JsonValue:

@@ -60,8 +60,8 @@ def message_text(message: Mapping[str, Any]) -> str:
     """Return the text of a message, whose content is text, a list of parts, or nothing."""
     content = message.get("content")
     if isinstance(content, list):
-        parts = cast("list[Any]", content)
-        return "".join(str(p.get("text", "")) for p in parts if isinstance(p, dict))
+        parts = [cast("dict[str, Any]", part) for part in cast("list[Any]", content) if isinstance(part, dict)]
+        return "".join(str(part.get("text", "")) for part in parts)
     return content if isinstance(content, str) else ""
 
 

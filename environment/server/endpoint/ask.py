@@ -88,12 +88,13 @@ class Asker:
     async def _text(self, body: dict[str, Any]) -> str:
         prompt = sum(len(m["content"]) for m in body["messages"]) // CHARS_A_TOKEN
         held = await self.budget.hold(prompt, self.settings.max_tokens)
-        reply = None
+        self.counts["asked"] += 1
         try:
-            self.counts["asked"] += 1
             reply = await self.endpoint.chat(body)
-        finally:
-            self.budget.settle(held, reply)
+        except BaseException:
+            self.budget.settle(held, None)
+            raise
+        self.budget.settle(held, reply)
         return answer_text(reply)
 
 

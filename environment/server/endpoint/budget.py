@@ -87,7 +87,7 @@ class Budget:
         if reply is None:
             return
         given: object = reply.get("usage")
-        usage = cast("Mapping[str, Any]", given) if isinstance(given, Mapping) else {}
+        usage: Mapping[str, Any] = cast("Mapping[str, Any]", given) if isinstance(given, Mapping) else {}
         prompt, completion = usage.get("prompt_tokens"), usage.get("completion_tokens")
         self.prompt += prompt if isinstance(prompt, int) else held[0]
         self.completion += completion if isinstance(completion, int) else held[1]

@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -53,7 +53,7 @@ class EndpointSettings:
 
 
 @asynccontextmanager
-async def connect(settings: EndpointSettings) -> AsyncIterator[Asker]:
+async def connect(settings: EndpointSettings) -> AsyncGenerator[Asker]:
     """Give an `Asker` for as long as the block lasts."""
     budget = Budget(settings.max_tokens, settings.max_cost, settings.price)
     retry = Retry(tries=settings.tries, timeout=settings.timeout)
