@@ -15,10 +15,12 @@ from dataclasses import dataclass
 from datetime import date
 from enum import StrEnum
 
+from data_synthesis.aliases import also
 from data_synthesis.search import Chain
+from data_synthesis.speaker import CHOICE_WORDS
+from data_synthesis.templates.build import base
 from data_synthesis.templates.model import FromStep, Kind
 from data_synthesis.words import NUMBERS, counts_in, dates_in, rule_said, times_in
-from data_synthesis.writer import CHOICE_WORDS
 from environment.core.calls import JsonValue
 from environment.core.canonical import fold_text
 from environment.core.schema import ToolSchema
@@ -53,7 +55,10 @@ class CheckConfig:
     """Bounds of the checks."""
 
     min_words: int = 12
+    """Of a request in the sentences of its pattern; one put together from its steps may be half as long."""
     max_words: int = 48
+    words_per_step: int = 32
+    """Of a request put together from its steps, where that allows more than `max_words`."""
 
 
 COUNT_NOUNS: Mapping[str, tuple[str, ...]] = {
@@ -68,6 +73,7 @@ _NARRATION = re.compile(
     re.IGNORECASE,
 )
 _TOOLISH = re.compile(r"\b[A-Za-z]+(?:_[A-Za-z]+)+\b|\b[a-z]+[A-Z]\w*Id\b")
+_DAY = re.compile(r"\d{4}-\d\d-\d\d")
 _TOKEN = re.compile(r"[^\s,;!?()\"]+")
 
 
@@ -75,22 +81,25 @@ def query_problems(
     chain: Chain, text: str, schemas: Mapping[str, ToolSchema], config: CheckConfig = CheckConfig()
 ) -> list[Problem]:
     """Return everything wrong with a text as the request for a chain; empty means it may be used."""
-    return [*_length(text, config), *_unstated(chain, text), *_internal(chain, text, schemas), *_narrated(text)]
+    return [*_length(chain, text, config), *_unstated(chain, text), *_internal(chain, text, schemas), *_narrated(text)]
 
 
 def states(text: str, name: str, kind: Kind, value: JsonValue) -> bool:
     """Return whether a text states the value of a variable."""
     match kind:
-        case Kind.PLACE:
-            return re.search(rf"(?<!\w){re.escape(fold_text(str(value)))}(?!\w)", fold_text(text)) is not None
+        case Kind.PLACE | Kind.SPOT:
+            said = fold_text(text)
+            return any(re.search(rf"(?<!\w){re.escape(fold_text(n))}(?!\w)", said) for n in also(str(value)))
+        case Kind.COORDINATE:
+            return re.search(rf"(?<![\d.-]){re.escape(str(value))}(?!\d|\.\d)", text) is not None
         case Kind.DATE:
             return date.fromisoformat(str(value)) in dates_in(text)
         case Kind.TIME:
             return str(value) in times_in(text)
         case Kind.COUNT:
-            return int(value) in counts_in(text, COUNT_NOUNS.get(name, (re.escape(name),)))
+            return int(value) in counts_in(text, COUNT_NOUNS.get(base(name), (re.escape(name),)))
         case Kind.CHOICE:
-            said = CHOICE_WORDS.get(name, {}).get(str(value), str(value))
+            said = CHOICE_WORDS.get(base(name), {}).get(str(value), str(value))
             return re.search(rf"\b{re.escape(said)}\b", text, re.IGNORECASE) is not None
         case Kind.AGES:
             ages = str(value).split(",")
@@ -102,11 +111,15 @@ def states(text: str, name: str, kind: Kind, value: JsonValue) -> bool:
             return re.search(rf"(?<![\d.]){re.escape(str(value))}(?![\d]|\.\d)", text) is not None
 
 
-def _length(text: str, config: CheckConfig) -> Iterator[Problem]:
+def _length(chain: Chain, text: str, config: CheckConfig) -> Iterator[Problem]:
     words = len(text.split())
-    if words < config.min_words:
+    most = config.max_words
+    if not chain.pattern.say:
+        most = max(most, config.words_per_step * len(chain.pattern.steps))
+    fewest = config.min_words if chain.pattern.say else config.min_words // 2
+    if words < fewest:
         yield Problem(Reason.TOO_SHORT, f"{words} words")
-    if words > config.max_words:
+    if words > most:
         yield Problem(Reason.TOO_LONG, f"{words} words")
 
 
@@ -125,7 +138,7 @@ def _internal(chain: Chain, text: str, schemas: Mapping[str, ToolSchema]) -> Ite
         if not isinstance(source, FromStep):
             continue
         entry = chain.entries[chain.pattern.steps.index(step)]
-        value = str(entry.arguments.get(argument, ""))
+        value = str(entry.given.get(argument, ""))
         if _is_internal(value) and value.casefold() in said:
             yield Problem(Reason.LEAK, f"{argument} = {value}")
     toolish = _TOOLISH.search(text)
@@ -137,8 +150,8 @@ def _internal(chain: Chain, text: str, schemas: Mapping[str, ToolSchema]) -> Ite
 
 
 def _is_internal(value: str) -> bool:
-    """Return whether a derived value is one no person would say: an id, a token, a coordinate."""
-    return len(value) >= 3 and any(c.isdigit() or c in "_=." for c in value)
+    """Return whether a derived value is one no person would say: an id, a token, a coordinate; a date is none."""
+    return len(value) >= 3 and not _DAY.fullmatch(value) and any(c.isdigit() or c in "_=." for c in value)
 
 
 def _narrated(text: str) -> Iterator[Problem]:

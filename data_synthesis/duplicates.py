@@ -9,8 +9,10 @@ from __future__ import annotations
 import math
 import re
 import zlib
+from typing import TypeVar
 
 _WORD = re.compile(r"\w+")
+Element = TypeVar("Element", int, str)
 
 
 def shingles(text: str, size: int = 3) -> frozenset[int]:
@@ -20,7 +22,7 @@ def shingles(text: str, size: int = 3) -> frozenset[int]:
     return frozenset(zlib.crc32(run.encode()) for run in runs)
 
 
-def jaccard(a: frozenset[int], b: frozenset[int]) -> float:
+def jaccard(a: frozenset[Element], b: frozenset[Element]) -> float:
     """Return |A and B| / |A or B|; 1 for two empty sets."""
     shared = len(a & b)
     return shared / (len(a) + len(b) - shared) if a or b else 1.0

@@ -47,7 +47,12 @@ def parse(text: str) -> tuple[_Node, ...]:
 
 def expand(text: str, phrases: Mapping[str, str], tone: str, rng: random.Random, render: Render) -> str:
     """Return one reading of a sentence, with every space and capital in place."""
-    return tidy(_expand(parse(text), phrases, tone, rng, render, 0))
+    return tidy(part(text, phrases, tone, rng, render))
+
+
+def part(text: str, phrases: Mapping[str, str], tone: str, rng: random.Random, render: Render) -> str:
+    """Return one reading of a part of a sentence, to be put into another and tidied there."""
+    return _expand(parse(text), phrases, tone, rng, render, 0)
 
 
 def tidy(text: str) -> str:

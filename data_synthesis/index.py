@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import Protocol
 
 from data_synthesis.joins import parameter_schema
-from data_synthesis.paths import get
+from data_synthesis.paths import get, leaves
 from data_synthesis.templates.model import FromUser, Step
 from environment.core.calls import JsonValue
 from environment.core.canonical import canonical_arguments, canonical_value, fold_text, json_key
@@ -40,8 +40,10 @@ class Entry:
     """One recorded call that answered with something."""
 
     arguments: Mapping[str, JsonValue]
+    given: Mapping[str, JsonValue]
+    """Path → value of every single value in the arguments; the arguments themselves where none is a list or object."""
     keys: Mapping[str, Key]
-    """Argument → key of its value; equal keys mean equal values."""
+    """Path → key of its value; equal keys mean equal values."""
     value: JsonValue
     schema: ToolSchema
     view: View
@@ -122,7 +124,11 @@ class WorldIndex:
 
     def _entry(self, schema: ToolSchema, arguments: Mapping[str, JsonValue], value: JsonValue) -> Entry:
         keys = {name: key for name, v in arguments.items() if (key := self._key(schema, name, v)) is not None}
-        return Entry({name: arguments[name] for name in keys}, keys, value, schema, self._view)
+        told = given = {name: arguments[name] for name in keys}
+        if any(isinstance(v, list | dict) for v in told.values()):
+            given = dict(leaves(told))
+            keys = {path: as_key(canonical_value(parameter_schema(schema, path), v)) for path, v in given.items()}
+        return Entry(told, given, keys, value, schema, self._view)
 
     def _key(self, schema: ToolSchema, name: str, value: JsonValue) -> Key | None:
         """Return the key of an argument, None where the call need not say it; remembered, for values recur."""
@@ -147,17 +153,20 @@ def as_key(canonical: JsonValue) -> Key:
 def usable(step: Step, entry: Entry) -> bool:
     """Return whether an entry gives only arguments the step gives, and answers as its `where` wants.
 
-    `$name` is met by a response that holds the start of what the user calls it: `Oslo` for `Oslo, Norway`.
+    `$name` is met by a response that holds the start of what the user calls it: `Oslo` for `Oslo, Norway`; `!$name` by
+    any other.
     """
-    if any(argument not in step.give for argument in entry.arguments):
+    if any(argument not in step.give for argument in entry.given):
         return False
     if not step.where:
         return True
-    said = {s.variable: str(entry.arguments.get(a, "")) for a, s in step.give.items() if isinstance(s, FromUser)}
+    said = {s.variable: str(entry.given.get(a, "")) for a, s in step.give.items() if isinstance(s, FromUser)}
     return all(_holds(get(entry.value, path), wanted, said) for path, wanted in step.where.items())
 
 
 def _holds(found: JsonValue, wanted: str, said: Mapping[str, str]) -> bool:
+    if wanted.startswith("!"):
+        return not _holds(found, wanted[1:], said)
     text = fold_text(str(found))
     if not wanted.startswith("$"):
         return text == fold_text(wanted)

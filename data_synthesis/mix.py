@@ -18,6 +18,9 @@ class Mix:
     patterns: Mapping[str, float] = field(default_factory=dict[str, float])
     """Pattern → weight among the patterns of its length, instead of the template's own; 0 leaves it out."""
 
+    widths: Mapping[int, float] = field(default_factory=dict[int, float])
+    """Most calls that may run in parallel → factor of its patterns' weights; a width that isn't named gets nothing, all
+    count alike where this is empty."""
     domains: Mapping[str, float] = field(default_factory=dict[str, float])
     """Family (hotel, flight, attraction, car, taxi, meta, cross) → factor of its patterns' weights; a family that isn't
     named gets nothing, all count alike where this is empty."""
@@ -38,10 +41,11 @@ class Mix:
                 raise ConfigError(
                     "unknown pattern", where="synth.mix.patterns", got=name, nearest=nearest_name(name, known)
                 )
-        if any(share < 0 for share in [*self.steps.values(), *self.patterns.values(), *self.domains.values()]):
+        given = [*self.steps.values(), *self.patterns.values(), *self.domains.values(), *self.widths.values()]
+        if any(share < 0 for share in given):
             raise ConfigError("a share is negative", where="synth.mix", got=(dict(self.steps), dict(self.patterns)))
         self._check_domains({p.domain for p in patterns})
-        weights = {p.id: self.patterns.get(p.id, p.weight) * self._factor(p.domain) for p in patterns}
+        weights = {p.id: self.patterns.get(p.id, p.weight) * self._factor(p) for p in patterns}
         totals = _by_length((len(p.steps), weights[p.id]) for p in patterns)
         raw = {p.id: self._length_share(len(p.steps)) * weights[p.id] / (totals[len(p.steps)] or 1) for p in patterns}
         total = sum(raw.values())
@@ -60,8 +64,9 @@ class Mix:
                 near = nearest_name(name, known)
                 raise ConfigError("unknown domain", where="synth.mix.domains", got=name, nearest=near)
 
-    def _factor(self, domain: str) -> float:
-        return self.domains.get(domain, 0.0) if self.domains else 1.0
+    def _factor(self, pattern: Pattern) -> float:
+        domain = self.domains.get(pattern.domain, 0.0) if self.domains else 1.0
+        return domain * (self.widths.get(pattern.width, 0.0) if self.widths else 1.0)
 
     def _length_share(self, length: int) -> float:
         return self.steps.get(length, 0.0) if self.steps else 1.0

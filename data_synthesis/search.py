@@ -2,25 +2,32 @@
 
 A chain binds every shared variable once (one place, one range of dates, one party), takes each dependent argument
 from what the model will have seen of the earlier response, and asks only calls that the world has an answer to.
-The search walks the steps in order, tries the matching entries in random order and steps back where none fits.
-Where nothing fits at all it says which step was never passed, and why.
+
+The search walks the steps in order and tries the matching entries in random order. Before an entry is taken it is
+propagated: every later step that would get a value from it, or shares a variable with it, must still have a recorded
+call for all that is known of it by then. Where none fits it steps back. Where nothing fits at all it says which step
+was never passed, and what refused how many of its entries.
 """
 from __future__ import annotations
 
 import random
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TypeGuard
 
 from data_synthesis.index import Entries, Entry, Key, WorldIndex
-from data_synthesis.paths import MISSING, get
-from data_synthesis.templates.model import FromStep, FromUser, Kind, Pattern, Rule, Step
+from data_synthesis.paths import get
+from data_synthesis.picks import assignments, item_of, names_in, picked
+from data_synthesis.templates.model import NAMES, FromStep, FromUser, Kind, Pattern, Pick, Step
 from environment.core.calls import JsonValue
 from environment.core.canonical import fold_text
 from environment.core.task import Edge, GoldStep
 from environment.session.observation import Clipped, LeftOut
 
-_POSITION = {Rule.FIRST: 0, Rule.SECOND: 1, Rule.THIRD: 2}
+__all__ = ["Chain", "Infeasible", "draw", "item_of", "narrow"]
+
+MOST_NAMES = 12
+"""Names of items that a pick by name may choose among, the most frequent of a sample first."""
 
 
 @dataclass(frozen=True)
@@ -30,14 +37,14 @@ class Chain:
     pattern: Pattern
     values: Mapping[str, JsonValue]
     """Variable → value; a variable the calls leave out is absent."""
-    picks: Mapping[str, Rule]
+    picks: Mapping[str, Pick]
     entries: tuple[Entry, ...]
     steps: tuple[GoldStep, ...]
 
     @property
     def places(self) -> frozenset[str]:
-        """The places the user names; the split keeps them apart."""
-        return frozenset(str(v) for name, v in self.values.items() if self.pattern.kinds[name] is Kind.PLACE)
+        """The places and named things the user names; the split keeps them apart."""
+        return frozenset(str(v) for name, v in self.values.items() if self.pattern.kinds[name] in NAMES)
 
     def identity(self) -> tuple[object, ...]:
         """Return what makes two chains the same: the calls, in canonical form."""
@@ -71,7 +78,7 @@ class _Attempt:
     place_of: Callable[[str], str]
     budget: int
     values: dict[str, JsonValue | None] = field(default_factory=dict[str, JsonValue | None])
-    picks: dict[str, Rule] = field(default_factory=dict[str, Rule])
+    picks: dict[str, Pick] = field(default_factory=dict[str, Pick])
     entries: list[Entry] = field(default_factory=list[Entry])
     edges: list[tuple[Edge, ...]] = field(default_factory=list[tuple[Edge, ...]])
     deepest: int = -1
@@ -82,6 +89,10 @@ class _Attempt:
         if len(self.entries) > self.deepest:
             self.deepest, self.reason = len(self.entries), reason
         return False
+
+    def number(self, name: str) -> int:
+        """Return the number of the step of that name."""
+        return self.pattern.numbers[name]
 
 
 def draw(
@@ -99,11 +110,12 @@ def draw(
         index: the recorded world.
         rng: the only source of chance.
         allowed: which places may be named.
-        budget: entries tried for each choice of picking rules before giving it up; the reason then says so.
-        place_of: what names of one place have in common; two variables never name one place.
+        budget: entries taken for each choice of picking rules before giving it up; the reason then says so.
+        place_of: what names of one place have in common; two variables never name one place, unless the pattern says
+            that they do.
     """
     failed, gave_up = _Attempt(pattern, index, rng, allowed, place_of, budget), False
-    for rules in _rules(pattern, rng):
+    for rules in assignments(pattern, rng):
         attempt = _Attempt(pattern, index, rng, allowed, place_of, budget, picks=dict(rules))
         if _extend(attempt):
             return _chain(attempt)
@@ -114,77 +126,30 @@ def draw(
 
 
 def narrow(pattern: Pattern, index: WorldIndex, sample: int = 200, seed: int = 0) -> Pattern | Infeasible:
-    """Return the pattern with only those picking rules that name something in what the model sees of a sample.
+    """Return the pattern with only those picks that name something in what the model sees of a sample.
 
     How much it sees depends on the observation limit: where one item of a list is in sight, nobody can pick a second.
+    A pick by name gets the names that are in sight.
     """
-    picks: dict[str, tuple[Rule, ...]] = dict(pattern.picks)
+    picks: dict[str, tuple[Pick, ...]] = dict(pattern.picks)
     for _, _, source in pattern.sources():
         if not isinstance(source, FromStep) or source.pick is None:
             continue
         producer = pattern.step(source.step)
         entries = index.step(producer).all
         some = random.Random(seed).sample(entries, min(sample, len(entries)))
-        named = [
-            r for r in picks[source.pick] if any(item_of(e, source.field, r, producer.ranks) is not None for e in some)
-        ]
+        if source.key is None:
+            named = tuple(
+                r for r in picks[source.pick] if any(picked(e, source, r, producer) is not None for e in some)
+            )
+        else:
+            counted = Counter(name for entry in some for name in names_in(entry, source))
+            named = tuple(name for name, _ in counted.most_common(MOST_NAMES))
         if not named:
-            wanted = ", ".join(pattern.picks[source.pick])
+            wanted = ", ".join(pattern.picks[source.pick]) or f"names by {source.key}"
             return Infeasible(pattern.id, producer.name, f"no item is in sight for the rules {wanted} of {source.pick}")
-        picks[source.pick] = tuple(named)
+        picks[source.pick] = named
     return replace(pattern, picks=picks)
-
-
-def item_of(entry: Entry, field_path: str, rule: Rule, ranks: Mapping[Rule, str]) -> int | None:
-    """Return the index of the item a rule names in the list that the model sees, or None where it names none.
-
-    A position needs a list of two items or more. A comparison needs two in sight, and a strict winner of the whole
-    list among them: with a tie, or a winner that was cut away, the request could be read either way.
-    """
-    path = field_path.partition("[@")[0]
-    items = get(entry.value, path)
-    if not isinstance(items, list) or len(items) < 2:
-        return None
-    if rule in _POSITION:
-        number = _POSITION[rule]
-    elif _in_sight(entry, path, 0) and _in_sight(entry, path, 1):
-        number = _winner(items, ranks.get(rule, "?"), rule)
-    else:
-        return None
-    return number if number is not None and _in_sight(entry, path, number) else None
-
-
-def _in_sight(entry: Entry, path: str, number: int) -> bool:
-    item = get(entry.value, f"{path}[{number}]")
-    return item is not MISSING and get(entry.seen, f"{path}[{number}]") == item
-
-
-def _winner(items: list[JsonValue], path: str, rule: Rule) -> int | None:
-    numbers: list[float] = [n for n in (get(item, path) for item in items) if _number(n)]
-    if len(numbers) < len(items):
-        return None
-    best = min(numbers) if rule is Rule.CHEAPEST else max(numbers)
-    return numbers.index(best) if numbers.count(best) == 1 else None
-
-
-def _number(value: object) -> TypeGuard[float]:
-    return isinstance(value, int | float) and not isinstance(value, bool)
-
-
-def _rules(pattern: Pattern, rng: random.Random) -> Iterator[dict[str, Rule]]:
-    """Yield assignments of rules to pick variables, no rule twice, in random order."""
-    names = list(pattern.picks)
-
-    def assign(chosen: dict[str, Rule]) -> Iterator[dict[str, Rule]]:
-        if len(chosen) == len(names):
-            yield chosen
-            return
-        name = names[len(chosen)]
-        for rule in rng.sample(pattern.picks[name], len(pattern.picks[name])):
-            if rule not in chosen.values():
-                yield from assign({**chosen, name: rule})
-
-    yield from assign({})
 
 
 def _extend(attempt: _Attempt) -> bool:
@@ -201,65 +166,52 @@ def _extend(attempt: _Attempt) -> bool:
     candidates = tool.matching(fixed)
     if not candidates:
         return attempt.fail(f"{step.tool} has no entry with {_words(fixed)}")
-    supports = _supports(attempt, number)
+    refused: Counter[str] = Counter()
     for entry in _shuffled(candidates, attempt.rng):
-        if not all(support.holds(entry) for support in supports):
-            continue
-        attempt.budget -= 1
-        if attempt.budget < 0:
-            return False
-        bound = _bind(attempt, step, entry)
+        bound = _bind(attempt, step, entry, refused)
         if bound is None:
             continue
         attempt.entries.append(entry)
         attempt.edges.append(tuple(edges))
-        if _extend(attempt):
-            return True
+        if _propagates(attempt, number, bound, refused):
+            attempt.budget -= 1
+            if attempt.budget < 0:
+                return False
+            if _extend(attempt):
+                return True
         attempt.entries.pop()
         attempt.edges.pop()
         for name in bound:
             del attempt.values[name]
-    ahead = "".join(f"; {support.tool.schema.name} wants {len(support.keys)} values from it" for support in supports)
-    return attempt.fail(f"none of {len(candidates)} entries of {step.tool} fits the values bound so far{ahead}")
+    why = "".join(f"; {count} {what}" for what, count in refused.most_common(3))
+    return attempt.fail(f"none of {len(candidates)} entries of {step.tool} fits the values bound so far{why}")
 
 
-@dataclass(frozen=True)
-class _Support:
-    """What a later step can take from this one: `field` of an entry must have one of the keys."""
-
-    field: str
-    argument: str
-    tool: Entries
-    keys: frozenset[Key]
-
-    def holds(self, entry: Entry) -> bool:
-        """Return whether the later step has a recorded call for what this entry gives."""
-        value = get(entry.seen, self.field)
-        return _scalar(value) and self.tool.key(self.argument, value) in self.keys
-
-
-def _supports(attempt: _Attempt, number: int) -> list[_Support]:
-    """Return the look-ahead for a step: later steps that take a fixed field of it, given what is bound already."""
-    steps = attempt.pattern.steps
-    found: list[_Support] = []
-    for later in steps[number + 1 :]:
+def _propagates(attempt: _Attempt, number: int, bound: Sequence[str], refused: Counter[str]) -> bool:
+    """Return whether every later step that the newest entry says something about can still be called."""
+    for later in attempt.pattern.touched(number, frozenset(bound)):
         tool = attempt.index.step(later)
-        for argument, source in later.give.items():
-            if isinstance(source, FromStep) and source.pick is None and source.step == steps[number].name:
-                keys = tool.values(argument, _known(attempt, later, tool))
-                found.append(_Support(source.field, argument, tool, keys))
-    return found
+        known = _known(attempt, later, tool)
+        if known is None:
+            refused[f"show the model nothing to pick for {later.tool}"] += 1
+            return False
+        if not tool.matching(known):
+            refused[f"leave {later.tool} without a recorded call; it wants {len(known)} values known by then"] += 1
+            return False
+    return True
 
 
-def _known(attempt: _Attempt, step: Step, tool: Entries) -> dict[str, Key]:
-    """Return the keys of a later step that the steps so far already fix."""
-    names = [s.name for s in attempt.pattern.steps[: len(attempt.entries)]]
+def _known(attempt: _Attempt, step: Step, tool: Entries) -> dict[str, Key] | None:
+    """Return the keys of a later step that the steps so far already fix; None where a pick names nothing."""
     known: dict[str, Key] = {}
     for argument, source in step.give.items():
         if isinstance(source, FromUser):
             value = attempt.values.get(source.variable)
-        elif source.pick is None and source.step in names:
-            value = get(attempt.entries[names.index(source.step)].seen, source.field)
+        elif attempt.number(source.step) < len(attempt.entries):
+            edge = _edge(attempt, argument, source)
+            if edge is None:
+                return None
+            value = get(attempt.entries[edge.producer].seen, edge.field)
         else:
             continue
         if _scalar(value):
@@ -299,27 +251,32 @@ def _fixed(attempt: _Attempt, step: Step, tool: Entries, edges: list[Edge]) -> d
 
 
 def _edge(attempt: _Attempt, argument: str, source: FromStep) -> Edge | None:
-    producer = [s.name for s in attempt.pattern.steps].index(source.step)
+    producer = attempt.number(source.step)
     entry, path = attempt.entries[producer], source.field
     if source.pick is not None:
-        number = item_of(entry, path, attempt.picks[source.pick], attempt.pattern.steps[producer].ranks)
+        number = picked(entry, source, attempt.picks[source.pick], attempt.pattern.steps[producer])
         if number is None:
             return None
-        path = path.replace(f"[@{source.pick}]", f"[{number}]")
+        path = source.at(number)
     return Edge(argument, producer, path) if _scalar(get(entry.seen, path)) else None
 
 
-def _bind(attempt: _Attempt, step: Step, entry: Entry) -> list[str] | None:
+def _bind(attempt: _Attempt, step: Step, entry: Entry, refused: Counter[str]) -> list[str] | None:
     """Bind the free variables of a step to an entry's values; return their names, or None (binding none) on a clash."""
+    if any(entry is other for other in attempt.entries):
+        refused["repeat a call of the chain"] += 1
+        return None
     new: dict[str, JsonValue | None] = {}
     for argument, source in step.give.items():
         if not isinstance(source, FromUser):
             continue
-        value = entry.arguments.get(argument)
+        value = entry.given.get(argument)
         if source.variable in attempt.values:
             if (attempt.values[source.variable] is None) != (value is None):
+                refused[f"give or leave out {argument} where another step does not"] += 1
                 return None
         elif (value is None and not source.optional) or not _fits(attempt, source.variable, value, new):
+            refused[f"give no {source.variable} that may be asked for"] += 1
             return None
         else:
             new[source.variable] = value
@@ -328,19 +285,46 @@ def _bind(attempt: _Attempt, step: Step, entry: Entry) -> list[str] | None:
 
 
 def _fits(attempt: _Attempt, variable: str, value: JsonValue | None, new: Mapping[str, JsonValue | None]) -> bool:
-    """Return whether a place may be named and isn't named already by another variable."""
-    if attempt.pattern.kinds[variable] is not Kind.PLACE or value is None:
+    """Return whether a place may be named beside those named already, and a date lies after the one it follows."""
+    if value is None:
         return True
-    kinds = attempt.pattern.kinds
-    named = [str(v) for name, v in [*attempt.values.items(), *new.items()] if kinds[name] is Kind.PLACE]
-    return attempt.allowed(str(value)) and attempt.place_of(str(value)) not in map(attempt.place_of, named)
+    kind = attempt.pattern.kinds[variable]
+    if kind is Kind.DATE:
+        return _in_order(attempt, variable, str(value), new)
+    if kind not in NAMES:
+        return True
+    return attempt.allowed(str(value)) and _apart(attempt, variable, str(value), new)
+
+
+def _apart(attempt: _Attempt, variable: str, value: str, new: Mapping[str, JsonValue | None]) -> bool:
+    """Return whether a name is of the place of the names it goes together with, and of no other's."""
+    kinds, place = attempt.pattern.kinds, attempt.place_of(value)
+    for name, other in [*attempt.values.items(), *new.items()]:
+        if kinds[name] not in NAMES or other is None:
+            continue
+        one_place = attempt.place_of(str(other)) == place
+        if any(name in group and variable in group for group in attempt.pattern.together):
+            if not one_place or fold_text(str(other)) == fold_text(value):
+                return False
+        elif one_place:
+            return False
+    return True
+
+
+def _in_order(attempt: _Attempt, variable: str, value: str, new: Mapping[str, JsonValue | None]) -> bool:
+    known = {**attempt.values, **new, variable: value}
+    for late, early in attempt.pattern.after.items():
+        first, last = known.get(early), known.get(late)
+        if first is not None and last is not None and not str(first) < str(last):
+            return False
+    return True
 
 
 def _chain(attempt: _Attempt) -> Chain:
     steps = [
         GoldStep(
             step.tool,
-            {n: entry.arguments[n] for n in step.give if n in entry.arguments},
+            {n: entry.arguments[n] for n in step.arguments if n in entry.arguments},
             tuple(sorted({e.producer for e in edges})),
             edges,
         )

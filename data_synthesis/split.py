@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from data_synthesis.index import WorldIndex
 from data_synthesis.paths import get, leaves
-from data_synthesis.templates.model import FromUser, Kind, Pattern
+from data_synthesis.templates.model import NAMES, FromUser, Pattern
 from environment.core.canonical import fold_text
 from environment.core.errors import ConfigError
 
@@ -82,14 +82,14 @@ def _names(patterns: Iterable[Pattern], index: WorldIndex) -> Mapping[str, set[s
         for step, argument, source in pattern.sources():
             if (
                 not isinstance(source, FromUser)
-                or pattern.kinds[source.variable] is not Kind.PLACE
-                or (step.name, argument) in done
+                or pattern.kinds[source.variable] not in NAMES
+                or (step.calls, argument) in done
             ):
                 continue
-            done.add((step.name, argument))
+            done.add((step.calls, argument))
             for entry in index.step(step).all:
-                if argument in entry.arguments:
-                    names.setdefault(fold_text(str(entry.arguments[argument])), set()).update(
+                if argument in entry.given:
+                    names.setdefault(fold_text(str(entry.given[argument])), set()).update(
                         _first_hit(step.tool, entry.value, index)
                     )
     return names

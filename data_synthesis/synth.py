@@ -21,12 +21,12 @@ from data_synthesis.checks import CheckConfig, Reason, query_problems
 from data_synthesis.duplicates import NearDuplicates
 from data_synthesis.index import WorldIndex, seen_through
 from data_synthesis.mix import Mix, by_length, neediest
-from data_synthesis.offer import offer
+from data_synthesis.offer import By, offer
 from data_synthesis.records import write_records
 from data_synthesis.search import Chain, Infeasible, draw, narrow
 from data_synthesis.split import EntitySplit, place_groups, split_places
 from data_synthesis.tasks import record_from_task
-from data_synthesis.templates.load import load_patterns
+from data_synthesis.templates.load import load_set
 from data_synthesis.templates.model import Pattern
 from data_synthesis.writer import WriterConfig, write
 from environment.booking.schemas import load_schemas
@@ -47,6 +47,10 @@ class SynthConfig:
     """Share of the places that only held-out requests name."""
     distractors: tuple[int, int] = (1, 2)
     """Fewest and most tools on offer beyond those of the chain."""
+    distractors_by: By = "family"
+    """How they are chosen."""
+    difficulty: bool = False
+    """Whether a row's metadata say how hard it is: steps, levels, width, picks, and the distractors by name."""
     same_chain: int = 3
     """How often one chain may be asked for, in different words."""
     similarity: float = 0.85
@@ -103,7 +107,7 @@ def synthesise(
     seed: int = 0,
     *,
     config: SynthConfig | None = None,
-    templates: Path | None = None,
+    templates: str = "default",
     observation_tokens: int | None = None,
     observation_chars: int | None = None,
     count: TokenCounter | None = None,
@@ -118,7 +122,7 @@ def synthesise(
         heldout: held-out rows wanted.
         seed: key of all chance.
         config: mix, split, checks.
-        templates: folder of workflow templates; None for those of the project.
+        templates: set of workflow templates, as `load_set` takes it.
         observation_tokens: what the model will see of a result at most; picks name only what is in sight.
         observation_chars: the same in characters.
         count: tokenizer for `observation_tokens`; an estimate without it.
@@ -130,7 +134,7 @@ def synthesise(
     cut = ObservationCut(observation_tokens, observation_chars, count)
     with CachedWorld.open(world_path, schemas) as world:
         maker = Maker(
-            WorldIndex(world, seen_through(cut)), load_patterns(schemas, templates), seed, config or SynthConfig()
+            WorldIndex(world, seen_through(cut)), load_set(schemas, templates), seed, config or SynthConfig()
         )
         made = {"train": list(maker.rows("train", train)), "heldout": list(maker.rows("heldout", heldout))}
     files = [out_dir / f"{name}{suffix}" for name in made for suffix in (".jsonl", ".pkl")]
@@ -217,7 +221,9 @@ class Maker:
         return None if self._texts.add(text) else (Reason.NEAR_DUPLICATE, chain.pattern.id)
 
     def _row(self, split: str, chain: Chain, text: str, rng: random.Random, number: int) -> dict[str, Any]:
-        tools = offer([s.function for s in chain.steps], self._index.schemas, rng, *self._config.distractors)
+        gold = [step.function for step in chain.steps]
+        fewest, most = self._config.distractors
+        tools = offer(gold, self._index.schemas, rng, fewest, most, self._config.distractors_by)
         pattern = chain.pattern
         task = Task(
             f"{split}-{pattern.id}-{number}", text, tools, chain.steps, pattern.id, pattern.domain, answer(chain, rng)
@@ -226,10 +232,24 @@ class Maker:
         metadata = {
             "seed": self._seed,
             "split": split,
-            "picks": {name: rule.value for name, rule in chain.picks.items()},
+            "picks": {name: str(pick) for name, pick in chain.picks.items()},
             "values": dict(chain.values),
         }
+        if self._config.difficulty:
+            metadata["difficulty"] = self._difficulty(chain, tools)
         return record_from_task(task, answers, metadata)
+
+
+    def _difficulty(self, chain: Chain, tools: Sequence[str]) -> dict[str, Any]:
+        gold = {step.function for step in chain.steps}
+        return {
+            "steps": len(chain.steps),
+            "levels": len(chain.pattern.levels),
+            "width": chain.pattern.width,
+            "picks": len(chain.picks),
+            "distractors": [name for name in tools if name not in gold],
+            "distractors_by": self._config.distractors_by,
+        }
 
 
 def _count(report: SplitReport, row: Mapping[str, Any]) -> None:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 from datetime import date, timedelta
 
-from data_synthesis.templates.model import Rule
+from data_synthesis.templates.model import COUNTED, Pick, Rule
 
 NUMBERS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
 """Numbers said in words."""
@@ -19,11 +19,14 @@ PICK_WORDS: dict[Rule, tuple[str, ...]] = {
     Rule.FIRST: ("the first {}", "the first {} on the list", "the top {}"),
     Rule.SECOND: ("the second {}", "the second {} on the list", "{} number two"),
     Rule.THIRD: ("the third {}", "the third {} on the list", "{} number three"),
+    Rule.FOURTH: ("the fourth {}", "the fourth {} on the list", "{} number four"),
+    Rule.FIFTH: ("the fifth {}", "the fifth {} on the list", "{} number five"),
     Rule.CHEAPEST: ("the cheapest {}", "the {} with the lowest price", "the least expensive {}"),
     Rule.BEST_RATED: ("the best rated {}", "the {} with the highest rating", "the highest rated {}"),
 }
 """How a rule is said of a noun."""
 
+_FIRST_FEW = re.compile(rf"\bthe (?:first|top) (\d|{'|'.join(NUMBERS[2:])})\b", re.IGNORECASE)
 _MONTH = "|".join(MONTHS)
 _DAY = r"(\d{1,2})(?:st|nd|rd|th)?"
 _ISO = re.compile(r"\b(\d{4})-(\d\d)-(\d\d)\b")
@@ -69,9 +72,9 @@ def clock(text: str, rng: random.Random, words: float = 0.5) -> str:
     return f"{(hour - 1) % 12 + 1}{f':{minute:02d}' if minute else ''} {half}"
 
 
-def pick_in_words(rule: Rule, noun: str, rng: random.Random) -> str:
-    """Return how a person names the item of a rule."""
-    return rng.choice(PICK_WORDS[rule]).format(noun)
+def pick_in_words(pick: Pick, noun: str, rng: random.Random) -> str:
+    """Return how a person names the item of a rule, or the name itself."""
+    return rng.choice(PICK_WORDS[pick]).format(noun) if isinstance(pick, Rule) else pick
 
 
 def dates_in(text: str) -> set[date]:
@@ -113,8 +116,16 @@ def to_int(text: str) -> int:
     return int(text) if text.isdigit() else NUMBERS.index(text.lower())
 
 
-def rule_said(text: str, rule: Rule) -> bool:
-    """Return whether a text names an item by this rule, whatever the noun."""
+def rule_said(text: str, rule: Pick) -> bool:
+    """Return whether a text names an item by this rule, whatever the noun, alone or as one of the first few."""
+    if not isinstance(rule, Rule):
+        return re.search(rf"(?<!\w){re.escape(rule)}(?!\w)", text, re.IGNORECASE) is not None
+    few = max((to_int(number) for number in _FIRST_FEW.findall(text)), default=0)
+    if rule in COUNTED[:few]:
+        return True
+    listed = rf"\bthe {rule}(?:,| and)" if rule in COUNTED else r"(?!)"
+    if re.search(listed, text, re.IGNORECASE):
+        return True
     parts = (re.escape(form).replace(r"\{\}", r"\w+(?: \w+)?") for form in PICK_WORDS[rule])
     return any(re.search(rf"\b{part}\b", text, re.IGNORECASE) for part in parts)
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from environment.booking.draw import Ids, Tokens, between, draw
 from environment.booking.facts import Answer, Facts, day_number, day_text
+from environment.booking.hotels import landmark_cities
 from environment.core.calls import JsonValue
 from environment.core.canonical import fold_text
 
@@ -42,6 +43,7 @@ class Attractions:
         self.place_ids = Ids(self.seed, "attraction place", len(self.places), 5000, 9999)
         self.attractions = [self._attraction(i) for i in range(count)]
         self.by_name = {fold_text(a.name): a for a in self.attractions}
+        self.landmarks = landmark_cities(facts) if facts.linked else {}
         self.by_slug = {a.slug: a for a in self.attractions}
         self.by_id = {a.id: a for a in self.attractions}
 
@@ -67,9 +69,12 @@ class Attractions:
         if city is not None:
             place = self.places[city]
             hit = {"id": self.place_ids.text(city), "cityName": place.city, "country": place.country}
-            return {"destinations": [hit], "products": [_product(a) for a in self._popular(city)[:2]]}
+            return {"destinations": [hit], "products": self._products(self._popular(city)[:2])}
         found = self.by_name.get(query)
-        return {"destinations": [], "products": [_product(found)]} if found else None
+        if found is None:
+            city = self.landmarks.get(query)
+            return None if city is None else {"destinations": [], "products": self._products(self._popular(city)[:2])}
+        return {"destinations": [], "products": self._products([found])}
 
     def search(self, arguments: dict[str, JsonValue]) -> JsonValue:
         """Answer `Search_Attractions`: the attractions of a location in the order asked for."""
@@ -137,10 +142,13 @@ class Attractions:
             minutes=15 * between(4, 16, self.seed, "minutes", index),
         )
 
+    def _products(self, found: list[Attraction]) -> list[JsonValue]:
+        return [
+            {"productId": a.id, "productSlug": a.slug, "title": a.name}
+            | self.facts.link(cityName=self.places[a.city].city)
+            for a in found
+        ]
+
     def _popular(self, city: int) -> list[Attraction]:
         here = self.attractions[city * self.facts.size.attractions : (city + 1) * self.facts.size.attractions]
         return sorted(here, key=lambda a: draw(self.seed, "popular attraction", a.index))
-
-
-def _product(attraction: Attraction) -> dict[str, JsonValue]:
-    return {"productId": attraction.id, "productSlug": attraction.slug, "title": attraction.name}

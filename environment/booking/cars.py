@@ -154,7 +154,8 @@ class Cars:
 
     def _hit(self, spot: int) -> dict[str, JsonValue]:
         name, (latitude, longitude) = self.spot(spot)
-        return {"name": name, "coordinates": {"latitude": latitude, "longitude": longitude}}
+        place = {"name": name, "coordinates": {"latitude": latitude, "longitude": longitude}}
+        return place | self.facts.link(city=self.places[spot // 2].city)
 
     def _on_vehicle(self, answer: Callable[[Vehicle, Rental], JsonValue]) -> Answer:
         def of_arguments(arguments: dict[str, JsonValue]) -> JsonValue:

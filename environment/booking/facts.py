@@ -49,8 +49,8 @@ class WorldSize:
 class Facts:
     """The cities and the calendar of one world."""
 
-    def __init__(self, seed: int, size: WorldSize) -> None:
-        self.seed, self.size = seed, size
+    def __init__(self, seed: int, size: WorldSize, linked: bool = False) -> None:
+        self.seed, self.size, self.linked = seed, size, linked
         shuffled = sorted(all_places(), key=lambda p: draw(seed, "city", p.city))
         self.places: tuple[Place, ...] = tuple(shuffled[: size.cities])
 
@@ -69,6 +69,15 @@ class Facts:
         """Return (kilometres, city) of the cities whose centre lies within reach, nearest first."""
         measured = ((kilometres(point, p.centre), i) for i, p in enumerate(self.places))
         return sorted((far, i) for far, i in measured if far <= within)
+
+
+    def link(self, **more: JsonValue) -> dict[str, JsonValue]:
+        """Return fields that lead from one family to another, nothing where the world is not linked."""
+        return more if self.linked else {}
+
+    def link_point(self, point: tuple[float, float]) -> dict[str, JsonValue]:
+        """Return a point as such fields."""
+        return self.link(latitude=point[0], longitude=point[1])
 
 
 def day_number(text: JsonValue) -> int | None:

@@ -28,7 +28,8 @@ _CARDS = ("Visa", "Mastercard", "American Express", "Diners Club", "JCB", "Union
 _FACILITIES = {"facility::107": "Free WiFi", "facility::2": "Parking", "facility::433": "Pool", "facility::54": "Spa"}
 _SORTS = (("sort_most_relevant", "Most relevant"), ("sort_recent_desc", "Newest first"), ("sort_score_desc", "Best"))
 _PRAISE = ("Friendly staff", "Quiet room", "Great breakfast", "Good location", "Small bathroom", "Noisy street")
-_LANDMARKS = ("Cathedral", "Old Market", "Opera House", "Central Station", "City Park", "Town Hall")
+LANDMARKS = ("Cathedral", "Old Market", "Opera House", "Central Station", "City Park", "Town Hall")
+"""Sights every city has."""
 
 
 @dataclass(frozen=True)
@@ -139,10 +140,13 @@ class Hotels:
             names = (("city", place.city), ("district", f"{place.city} Old Town"))
             return [
                 {"dest_id": self.dest_ids.text(2 * city + i), "search_type": kind, "name": name}
+                | self.facts.link_point(place.centre)
                 for i, (kind, name) in enumerate(names)
             ]
         hotel = self.by_name.get(query)
-        return [{"dest_id": hotel.id, "search_type": "hotel", "name": hotel.name}] if hotel else None
+        if hotel is None:
+            return None
+        return [{"dest_id": hotel.id, "search_type": "hotel", "name": hotel.name} | self.facts.link_point(hotel.point)]
 
     def search(self, arguments: dict[str, JsonValue]) -> JsonValue:
         """Answer `Search_Hotels`: the hotels of a destination that are free, priced for the stay."""
@@ -155,7 +159,10 @@ class Hotels:
         priced = self._priced(hotels, stay, arguments)
         priced.sort(key=self._order(arguments.get("sort_by", "popularity")))
         return {
-            "hotels": [{"hotel_id": h.id, "name": h.name, "price": p, "reviewScore": h.score} for h, p in priced],
+            "hotels": [
+                {"hotel_id": h.id, "name": h.name, "price": p, "reviewScore": h.score} | self.facts.link_point(h.point)
+                for h, p in priced
+            ],
         }
 
     def search_around(self, arguments: dict[str, JsonValue]) -> JsonValue:
@@ -168,7 +175,11 @@ class Hotels:
         far = {h.index: kilometres(point, h.point) for h in self.hotels if h.city in cities}
         around = sorted((h for h in self.hotels if far.get(h.index, radius + 1) <= radius), key=lambda h: far[h.index])
         priced = self._priced(around, stay, arguments)[:6]
-        return {"result": [{"hotel_id": h.id, "hotel_name": h.name, "price": p} for h, p in priced]}
+        return {
+            "result": [
+                {"hotel_id": h.id, "hotel_name": h.name, "price": p} | self.facts.link_point(h.point) for h, p in priced
+            ]
+        }
 
     def filters(self, arguments: dict[str, JsonValue]) -> JsonValue:
         """Answer `Get_Filter`: the facilities of the hotels at a destination, each with its count."""
@@ -304,8 +315,8 @@ class Hotels:
 
     def _landmarks(self, hotel: Hotel) -> JsonValue:
         city = self.places[hotel.city].city
-        first = draw(self.seed, "landmark", hotel.index) % len(_LANDMARKS)
-        tags = [f"{city} {_LANDMARKS[(first + n) % len(_LANDMARKS)]}" for n in range(2)]
+        first = draw(self.seed, "landmark", hotel.index) % len(LANDMARKS)
+        tags = [f"{city} {LANDMARKS[(first + n) % len(LANDMARKS)]}" for n in range(2)]
         rows = [{"tag": tag, "distance": between(2, 30, self.seed, tag, hotel.index) / 10} for tag in tags]
         return {"closest_landmarks": sorted(rows, key=lambda r: float(r["distance"]))}
 
@@ -322,3 +333,8 @@ class Hotels:
     def _children(self, hotel: Hotel) -> JsonValue:
         youngest = pick((0, 0, 2, 6), self.seed, "youngest", hotel.index)
         return {"min_age": youngest, "crib": pick(("free", "on request", "none"), self.seed, "crib", hotel.index)}
+
+
+def landmark_cities(facts: Facts) -> dict[str, int]:
+    """Return the folded name of every landmark → its city."""
+    return {fold_text(f"{p.city} {name}"): city for city, p in enumerate(facts.places) for name in LANDMARKS}

@@ -27,11 +27,26 @@ class SeedWorld:
     """A deterministic simulator of the BookingAPI tools."""
 
     def __init__(
-        self, seed: int = 0, size: WorldSize | None = None, schemas: Mapping[str, ToolSchema] | None = None
+        self,
+        seed: int = 0,
+        size: WorldSize | None = None,
+        schemas: Mapping[str, ToolSchema] | None = None,
+        *,
+        linked: bool = False,
     ) -> None:
+        """Make the world of a seed and size.
+
+        Args:
+            seed: of everything in it.
+            size: how much there is.
+            schemas: its tools; those of the project by default.
+            linked: answers also carry what leads from one family of tools to another, as the real service's do: where
+                destinations, hotels and taxi stops lie, the city of an attraction, the destination of a nearby city,
+                and landmarks that can be looked up. Chains across families need it; plain requests are shorter without.
+        """
         self.seed, self.size = seed, size or WorldSize()
         self.schemas: Mapping[str, ToolSchema] = schemas or load_schemas()
-        self.facts = Facts(seed, self.size)
+        self.facts = Facts(seed, self.size, linked)
         self.hotels, self.flights = Hotels(self.facts), Flights(self.facts)
         self.attractions, self.cars = Attractions(self.facts), Cars(self.facts)
         self.taxis = Taxis(self.facts, self.hotels)
@@ -42,7 +57,7 @@ class SeedWorld:
     @property
     def provenance(self) -> str:
         """Where a recorded answer of this world says it comes from."""
-        return f"seed-world seed={self.seed}"
+        return f"seed-world seed={self.seed}" + (" linked" if self.facts.linked else "")
 
     @property
     def stopped(self) -> str | None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from environment.booking.draw import Tokens, between
 from environment.booking.facts import Answer, Facts, day_number
-from environment.booking.hotels import Hotels
+from environment.booking.hotels import LANDMARKS, Hotels
 from environment.booking.places import kilometres
 from environment.core.calls import JsonValue
 from environment.core.canonical import fold_text
@@ -32,12 +32,15 @@ class Taxis:
     """The spots and taxis of one world."""
 
     def __init__(self, facts: Facts, hotels: Hotels) -> None:
-        self.facts, self.seed = facts, facts.seed
+        self.facts, self.seed, self.hotels = facts, facts.seed, hotels
         named = [(name, p.city, point) for p in facts.places for name, point in (
             (p.city, p.centre), (p.airport, p.airport_point),
             (f"{p.city} Central Station", (round(p.latitude + 0.01, 2), p.longitude)),
         )]  # fmt: skip
         named += [(h.name, facts.places[h.city].city, h.point) for h in hotels.hotels]
+        if facts.linked:
+            sights = ((p, n, name) for p in facts.places for n, name in enumerate(_sights(p.city)))
+            named += [(name, p.city, _beside(p.centre, n)) for p, n, name in sights]
         self.spots = [Spot(i, *what) for i, what in enumerate(named)]
         self.ids = Tokens(self.seed, "spot", 30 * len(self.spots), "g")
         self.by_name = {fold_text(spot.name): spot for spot in self.spots}
@@ -64,7 +67,8 @@ class Taxis:
         if spot is None:
             return None
         point = {"lat": spot.point[0], "lng": spot.point[1]}
-        return [{"place_id": self.ids.text(spot.index), "name": spot.name, "geometry": {"location": point}}]
+        found = {"place_id": self.ids.text(spot.index), "name": spot.name, "geometry": {"location": point}}
+        return [found | self.facts.link(city=spot.city)]
 
     def search_location(self, arguments: dict[str, JsonValue]) -> JsonValue:
         """Answer `Taxi_Search_Location`: a named spot; for a city also its airport and its station."""
@@ -73,7 +77,10 @@ class Taxis:
             return None
         is_city = spot.index < 3 * len(self.facts.places) and spot.index % 3 == 0
         found = self.spots[spot.index : spot.index + 3] if is_city else [spot]
-        return [{"googlePlaceId": self.ids.text(s.index), "name": s.name, "city": s.city} for s in found]
+        return [
+            {"googlePlaceId": self.ids.text(s.index), "name": s.name, "city": s.city} | self.facts.link_point(s.point)
+            for s in found
+        ]
 
     def search(self, arguments: dict[str, JsonValue]) -> JsonValue:
         """Answer `Search_Taxi`: three kinds of car; nights cost a quarter more."""
@@ -90,8 +97,14 @@ class Taxis:
     def nearby(self, arguments: dict[str, JsonValue]) -> JsonValue:
         """Answer `Get_Nearby_Cities`: the three nearest cities of the world."""
         near = self.facts.near((arguments["latitude"], arguments["longitude"]), 21000)[:3]
-        places = [(far, self.facts.places[city]) for far, city in near]
-        return [{"name": p.city, "country": p.country, "distance_km": round(far)} for far, p in places]
+        places = [(far, self.facts.places[city], city) for far, city in near]
+        return [
+            {"name": p.city, "country": p.country, "distance_km": round(far)} | self._destination(city)
+            for far, p, city in places
+        ]
+
+    def _destination(self, city: int) -> dict[str, JsonValue]:
+        return self.facts.link(dest_id=self.hotels.dest_ids.text(2 * city), dest_type="city")
 
     def _spot_of(self, place_id: str) -> Spot | None:
         index = self.ids.index(place_id)
@@ -102,3 +115,12 @@ class Taxis:
         minutes = 5 + int(far * 1.3) + between(0, 6, self.seed, "traffic", start.index, end.index)
         price = int(fare * percent / 100)
         return {"resultId": str(number + 1), "vehicleType": kind, "price": price, "duration": minutes}
+
+
+def _sights(city: str) -> list[str]:
+    """Return the landmarks of a city; its station is a spot of its own."""
+    return [f"{city} {name}" for name in LANDMARKS if name != "Central Station"]
+
+
+def _beside(point: tuple[float, float], number: int) -> tuple[float, float]:
+    return round(point[0] + 0.01 * (number % 3 - 1), 2), round(point[1] + 0.01 * (number // 3 + 1), 2)

@@ -1,7 +1,8 @@
 """Making a recorded world: from the simulator, or from what others have recorded (`sources`)."""
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from itertools import chain
 from pathlib import Path
 from typing import Any, cast
 
@@ -17,11 +18,26 @@ from environment.core.schema import ToolSchema
 from environment.core.shapes import Shapes
 
 
-def build_seed_cache(path: Path, seed: int = 0, size: WorldSize | None = None) -> BuildReport:
-    """Record the simulated world of a seed and size at `path`; same seed and size, same content hash."""
-    world = SeedWorld(seed, size)
+def build_seed_cache(
+    path: Path,
+    seed: int = 0,
+    size: WorldSize | None = None,
+    *,
+    linked: bool = False,
+    more: Callable[[SeedWorld], Iterable[tuple[str, dict[str, JsonValue]]]] | None = None,
+) -> BuildReport:
+    """Record the simulated world of a seed and size at `path`; the same arguments, the same content hash.
+
+    Args:
+        path: the file to write.
+        seed: of the world.
+        size: of the world.
+        linked: as `SeedWorld` takes it.
+        more: gives calls to record besides the planned ones.
+    """
+    world = SeedWorld(seed, size, linked=linked)
     with CacheWriter(path, world.schemas) as writer:
-        for tool, arguments in planned_calls(world):
+        for tool, arguments in chain(planned_calls(world), more(world) if more else ()):
             answer = world.call(tool, arguments)
             if answer.status is ResultStatus.OK:
                 writer.add(tool, arguments, answer.status, answer.value, world.provenance)

@@ -18,6 +18,7 @@ from scripts.cli.check import check_app
 from scripts.cli.score import score
 from scripts.cli.serve import serve
 from scripts.cli.sets import overlap, prepare
+from scripts.cli.templates import templates_app
 from scripts.cli.tools import tools_app
 from scripts.cli.validate import validate
 from scripts.cli.world import STAGE, world_app
@@ -71,6 +72,7 @@ def plan(overrides: Overrides = None, profile: Profile = None) -> None:
 app.add_typer(world_app, name="world")
 app.add_typer(tools_app, name="tools")
 app.add_typer(check_app, name="check")
+app.add_typer(templates_app, name="templates")
 app.command()(serve)
 app.command()(score)
 app.command()(validate)

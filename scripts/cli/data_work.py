@@ -19,12 +19,14 @@ from data_synthesis.preprocess.card import amend_preprocess_card
 from data_synthesis.preprocess.rl import preprocess_rl
 from data_synthesis.preprocess.sft import preprocess_sft
 from data_synthesis.records import read_records, write_records
+from data_synthesis.rehearse import Rehearsal
 from data_synthesis.synth import SynthConfig, synthesise
-from data_synthesis.templates.load import load_patterns
+from data_synthesis.templates.load import load_set
 from data_synthesis.writer import WriterConfig
 from environment.booking.schemas import load_schemas
 from environment.booking.seed_world import WorldSize
 from environment.cache.build import build_seed_cache, import_records
+from environment.cache.report import BuildReport
 from environment.core.errors import ConfigError, DataError, nearest_name
 from environment.server.endpoint.ask import AskSettings
 from environment.server.endpoint.connect import EndpointSettings
@@ -54,7 +56,7 @@ def world(paths: RunPaths, settings: ToolRl, config: DictConfig) -> None:
         shutil.copyfile(str(chosen.path), half)
     else:
         imported = chosen.kind == "import"
-        report = _import(half, settings) if imported else build_seed_cache(half, chosen.seed, _size(settings))
+        report = _import(half, settings) if imported else _simulated(half, settings)
         say(entries=report.entries, tools=len(report.by_tool), conflicts=len(report.conflicts), skipped=report.skipped)
     half.replace(paths.world)
 
@@ -63,10 +65,17 @@ def synth(paths: RunPaths, settings: ToolRl, config: DictConfig) -> None:
     """Write the rows of both splits from the world."""
     del config
     wanted = settings.synth
-    mix = Mix(**{name: shares for name, shares in wanted.mix.model_dump().items() if shares is not None})
+    shares = {name: shares for name, shares in wanted.mix.model_dump().items() if shares is not None}
+    long = wanted.templates != "default"
+    mix = Mix(**({"steps": {}} | shares if long else shares))
+    synth_config = SynthConfig(
+        mix=mix, writer=WriterConfig(**wanted.writer.model_dump()), distractors=wanted.distractors,
+        distractors_by=wanted.distractors_by, difficulty=long,
+    )  # fmt: skip
     report = synthesise(
         paths.world, schema_file(settings), paths.data, wanted.train, wanted.heldout, wanted.seed,
-        config=SynthConfig(mix=mix, writer=WriterConfig(**wanted.writer.model_dump())),
+        config=synth_config,
+        templates=wanted.templates,
         observation_tokens=settings.limits.observation_tokens,
         count=token_count(paths.model),
     )  # fmt: skip
@@ -93,7 +102,7 @@ def _reword(paths: RunPaths, settings: ToolRl) -> None:
         llm.base_url, llm.model, llm.key_env, llm.concurrency, ask=AskSettings(llm.temperature, 512),
         max_tokens=llm.max_tokens, cache=paths.data / "synth.replies.db",
     )  # fmt: skip
-    patterns = {pattern.id: pattern for pattern in load_patterns(schemas)}
+    patterns = {pattern.id: pattern for pattern in load_set(schemas, settings.synth.templates)}
     report = reword([paths.rows(split) for split in SPLITS], patterns, schemas, endpoint)
     say(**asdict(report))
 
@@ -148,6 +157,16 @@ def _rl_parquet(source: Path, output: Path, settings: ToolRl) -> None:
 def schema_file(settings: ToolRl) -> Path | None:
     """Return the tool schema file, None for the project's own."""
     return Path(settings.task.schemas) if settings.task.schemas else None
+
+
+def _simulated(out: Path, settings: ToolRl) -> BuildReport:
+    """Record the simulated world; for long templates linked, with what they lead to."""
+    chosen, wanted = settings.world, settings.synth
+    if wanted.templates == "default":
+        return build_seed_cache(out, chosen.seed, _size(settings))
+    patterns = load_set(load_schemas(schema_file(settings)), wanted.templates)
+    rehearsal = Rehearsal(patterns, heldout_share=SynthConfig.heldout_share, seed=wanted.seed)
+    return build_seed_cache(out, chosen.seed, _size(settings), linked=True, more=rehearsal.calls)
 
 
 def _size(settings: ToolRl) -> WorldSize:

@@ -75,6 +75,8 @@ class MixSettings(Section):
     """Number of calls to share; None takes the default shares."""
     patterns: dict[str, float] | None = None
     """Pattern to weight among those of its length; 0 leaves it out, None takes the templates' own weights."""
+    widths: dict[int, float] | None = None
+    """Most calls that may run in parallel to factor; None counts all alike."""
     domains: dict[str, float] | None = None
     """Family (hotel, flight, ...) to factor; a family that isn't named gets nothing, None counts all alike."""
 
@@ -88,6 +90,8 @@ class WriterSettings(Section):
     """Share of the numbers said in words."""
     nights_share: Weight = 0.15
     """Share of the stays given as so many nights."""
+    indirection: Weight = 0.3
+    """Share of the dates said before that are only referred to, in long requests."""
 
 
 class LlmSettings(Section):
@@ -110,6 +114,12 @@ class SynthSettings(Section):
     train: Count = 256
     heldout: Count = 96
     seed: int = 1
+    templates: str = "default"
+    """`default`, `all` for the long call patterns besides, or the path of templates of your own."""
+    distractors: tuple[Annotated[int, Field(ge=0)], Annotated[int, Field(ge=0)]] = (1, 2)
+    """Fewest and most tools on offer beyond those of the chain."""
+    distractors_by: Literal["family", "similar", "random"] = "family"
+    """From the families of the chain, the most alike, or any."""
     mix: MixSettings = MixSettings()
     writer: WriterSettings = WriterSettings()
     llm: LlmSettings = LlmSettings()

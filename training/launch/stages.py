@@ -92,8 +92,18 @@ def _world(settings: ToolRl, paths: RunPaths) -> Stage:
     }[settings.world.kind]
     inputs = _data_files(settings) if settings.world.kind == "import" else ()
     inputs += (Path(settings.world.path),) if settings.world.path else ()
+    keys = ("tool_rl.world", "tool_rl.task")
+    if settings.synth.templates != "default":  # what long templates lead to is recorded too
+        keys += ("tool_rl.synth.templates", "tool_rl.synth.seed")
+        inputs += _template_files(settings)
     outputs = (paths.world_of(settings.world.kind),)
-    return Stage("world", does, ("world",), keys=("tool_rl.world", "tool_rl.task"), inputs=inputs, outputs=outputs)
+    return Stage("world", does, ("world",), keys=keys, inputs=inputs, outputs=outputs)
+
+
+def _template_files(settings: ToolRl) -> tuple[Path, ...]:
+    """Return the user's own templates; the sets that ship are no inputs."""
+    path = Path(settings.synth.templates)
+    return tuple(sorted(path.glob("*.yaml"))) if path.is_dir() else (path,) if path.is_file() else ()
 
 
 def _synth(settings: ToolRl, paths: RunPaths) -> list[Stage]:
@@ -101,7 +111,8 @@ def _synth(settings: ToolRl, paths: RunPaths) -> list[Stage]:
         return []
     outputs = tuple(paths.rows(split, ending) for split in ("train", "heldout") for ending in ("jsonl", "pkl"))
     does = f"write {settings.synth.train} training and {settings.synth.heldout} held-out rows"
-    return [Stage("synth", does, ("synth",), ("world", "model"), SYNTH_KEYS, outputs=outputs)]
+    own = _template_files(settings)
+    return [Stage("synth", does, ("synth",), ("world", "model"), SYNTH_KEYS, inputs=own, outputs=outputs)]
 
 
 def _model(settings: ToolRl, paths: RunPaths) -> Stage:
