@@ -64,6 +64,7 @@ class CheckConfig:
 COUNT_NOUNS: Mapping[str, tuple[str, ...]] = {
     "adults": ("adults?", "people", "person", "guests?", "passengers?", "travell?ers?", "of us"),
     "rooms": ("rooms?",),
+    "radius": ("km", "kilomet(?:er|re)s?"),
 }
 """Variable → the nouns that may follow its number."""
 _NARRATION = re.compile(

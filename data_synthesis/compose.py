@@ -27,14 +27,14 @@ ROLES: Mapping[str, str] = {
     "arrival_date": "check_in", "min_date": "check_in", "departure_date": "check_out", "max_date": "check_out",
     "adults": "adults", "children": "children", "children_age": "children", "room_qty": "rooms",
     "departDate": "depart", "returnDate": "return", "cabinClass": "cabin", "date": "visit_day",
-    "price_min": "price_min", "price_max": "price_max",
+    "price_min": "price_min", "price_max": "price_max", "radius": "radius",
     "sort": "flight_sort", "sort_by": "hotel_sort", "sortBy": "attraction_sort",
     "pick_up_date": "pick_up_date", "pick_up_time": "pick_up_time",
     "drop_off_date": "drop_off_date", "drop_off_time": "drop_off_time",
 }  # fmt: skip
 """Argument → what the speaker calls it."""
 KINDS: Mapping[str, Kind] = {
-    **dict.fromkeys(("adults", "rooms"), Kind.COUNT),
+    **dict.fromkeys(("adults", "rooms", "radius"), Kind.COUNT),
     **dict.fromkeys(("cabin", "flight_sort", "hotel_sort", "attraction_sort"), Kind.CHOICE),
     **dict.fromkeys(("pick_up_time", "drop_off_time"), Kind.TIME),
     **dict.fromkeys(("check_in", "check_out", "depart", "return", "visit_day"), Kind.DATE),

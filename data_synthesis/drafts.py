@@ -19,7 +19,7 @@ import orjson
 import yaml
 
 from data_synthesis.paths import generic, leaves
-from data_synthesis.ports import Called, EdgeCount, Link, count, link
+from data_synthesis.ports import Called, EdgeCount, Link, count, gives, link
 from environment.core.calls import JsonValue
 from environment.core.canonical import fold_text
 from environment.core.errors import DataError, nearest_name
@@ -183,9 +183,17 @@ def _row(draft: Draft, schemas: Mapping[str, ToolSchema]) -> dict[str, Any]:
             for path, value in call.given().items()
         }
         steps.append({"name": f"s{number}", "tool": call.tool, "give": give})
+        for path, found in links.items():
+            _also(steps[found.producer], found, schemas[call.tool].takes[generic(path)], schemas)
     groups = {schemas[call.tool].group for call in draft.calls}
     row: dict[str, Any] = {"id": draft.name, "domain": groups.pop() if len(groups) == 1 else "cross", "steps": steps}
     return {**row, "picks": picks} if picks else row
+
+
+def _also(producer: dict[str, Any], found: Link, port: str, schemas: Mapping[str, ToolSchema]) -> None:
+    """Say of a step what its field passes for, where the schema says something else: a destination that is a hotel."""
+    if gives(schemas[producer["tool"]], found.field) != port:
+        producer.setdefault("gives", {})[generic(found.field)] = port
 
 
 def _linked(found: Link, picks: dict[str, list[str]]) -> str:

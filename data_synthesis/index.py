@@ -107,6 +107,11 @@ class WorldIndex:
         """The tools of the world by name."""
         return self._world.schemas
 
+    @property
+    def world(self) -> Recorded:
+        """The world behind it."""
+        return self._world
+
     def tool(self, name: str) -> Entries:
         """Return all entries of one tool; KeyError for an unknown one."""
         if name not in self._tools:

@@ -118,7 +118,8 @@ def _link(
     if any(calls[j].answer is not None for j in producers):
         return _by_value(number, path, value, port, producers, calls, schemas)
     claim = calls[number].claimed.get(path)
-    if claim is not None and gives(schemas[calls[claim.producer].tool], claim.field) in (port, ALSO.get(port)):
+    given = gives(schemas[calls[claim.producer].tool], claim.field) if claim is not None else None
+    if given is not None and given in (port, ALSO.get(port)):
         return claim
     if port in STATED or not producers:
         return None

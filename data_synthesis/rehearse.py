@@ -174,6 +174,8 @@ class _Walk:
         schema = tool.properties.get(argument, {})
         if "enum" in schema:
             return self.rng.choice([value for value in schema["enum"] if value != schema.get("default")])
+        if argument == "radius":
+            return self.rng.choice((20, 50))
         if kind is Kind.MONEY:
             return self.rng.choice((100, 150) if "min" in argument else (400, 600, 900))
         return "6" if kind is Kind.AGES else 2 if argument == "room_qty" else self.rng.choice((2, 3))

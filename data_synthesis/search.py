@@ -271,7 +271,11 @@ def _bind(attempt: _Attempt, step: Step, entry: Entry, refused: Counter[str]) ->
         if not isinstance(source, FromUser):
             continue
         value = entry.given.get(argument)
-        if source.variable in attempt.values:
+        if source.variable in new:
+            if not _equal(step, entry, source.variable, argument):
+                refused[f"give {source.variable} two values at once"] += 1
+                return None
+        elif source.variable in attempt.values:
             if (attempt.values[source.variable] is None) != (value is None):
                 refused[f"give or leave out {argument} where another step does not"] += 1
                 return None
@@ -282,6 +286,12 @@ def _bind(attempt: _Attempt, step: Step, entry: Entry, refused: Counter[str]) ->
             new[source.variable] = value
     attempt.values.update(new)
     return list(new)
+
+
+def _equal(step: Step, entry: Entry, variable: str, argument: str) -> bool:
+    """Return whether all arguments of a call that take one variable have its one value."""
+    others = [a for a, source in step.give.items() if isinstance(source, FromUser) and source.variable == variable]
+    return entry.keys.get(argument) == entry.keys.get(others[0])
 
 
 def _fits(attempt: _Attempt, variable: str, value: JsonValue | None, new: Mapping[str, JsonValue | None]) -> bool:

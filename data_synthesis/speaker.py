@@ -80,6 +80,7 @@ class Speaker:
             "cabin_class": self._cabin,
             "rental": self._rental,
             "budget": self._budget,
+            "radius": lambda: f"within {self._day('radius')} kilometres" if "radius" in self._values else "",
             "on_visit_day": lambda: f"on {self._day('visit_day')}" if "visit_day" in self._values else "",
             "hotel_order": lambda: self._order("hotel_sort"),
             "attraction_order": lambda: self._order("attraction_sort"),

@@ -114,7 +114,7 @@ def _explained(error: ValidationError, path: Path, found: object) -> DataError:
     if first["type"] == "extra_forbidden":
         near = nearest_name(str(place[-1]), _FIELDS)
     elif first["type"] == "enum":
-        near = nearest_name(str(first.get("input")), [*Rule, *Kind])
+        near = nearest_name(str(first.get("input")), [str(word) for word in (*Rule, *Kind)])
     return DataError(
         f"the file is no valid template: {'.'.join(map(str, place))}: {first['msg'].lower()}",
         where=f"{path}{_pattern_at(found, place)}",
@@ -135,5 +135,5 @@ def _fields(model: type[BaseModel]) -> Mapping[str, FieldInfo]:
     return model.model_fields
 
 
-_UNION_MARKS = frozenset({"str", "Use", "OwnStepText", "list[Rule]", "list[enum]", "literal['named']"})
+_UNION_MARKS = frozenset({"str", "Use", "OwnStepText", "list[str-enum[Rule]]", "literal['named']"})
 _FIELDS = sorted({name for model in (File, PatternText, OwnStepText, Use, ToolText) for name in _fields(model)})

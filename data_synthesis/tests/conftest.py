@@ -8,6 +8,10 @@ from pathlib import Path
 import pytest
 
 from data_synthesis.index import WorldIndex, seen_through
+from data_synthesis.templates.load import load_patterns, load_set
+from data_synthesis.templates.model import Pattern
+from data_synthesis.trial import SIGHT, record_trial_world
+from environment.booking.schemas import load_schemas
 from environment.booking.seed_world import WorldSize
 from environment.cache.build import build_seed_cache
 from environment.cache.store import CachedWorld
@@ -37,6 +41,23 @@ def cut() -> ObservationCut:
 @pytest.fixture(scope="session")
 def index(world: CachedWorld, cut: ObservationCut) -> WorldIndex:
     return WorldIndex(world, seen_through(cut))
+
+
+@pytest.fixture(scope="session")
+def long_patterns() -> tuple[Pattern, ...]:
+    """The call patterns that set `all` adds."""
+    schemas = load_schemas()
+    short = {pattern.id for pattern in load_patterns(schemas)}
+    return tuple(pattern for pattern in load_set(schemas, "all") if pattern.id not in short)
+
+
+@pytest.fixture(scope="session")
+def long_index(long_patterns: tuple[Pattern, ...], tmp_path_factory: pytest.TempPathFactory) -> Iterator[WorldIndex]:
+    """A linked world in which they were walked."""
+    path = tmp_path_factory.mktemp("world") / "long.world"
+    record_trial_world(path, long_patterns, walks=2)
+    with CachedWorld.open(path) as opened:
+        yield WorldIndex(opened, seen_through(ObservationCut(limit_chars=SIGHT)))
 
 
 @pytest.fixture(scope="session")

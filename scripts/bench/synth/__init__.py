@@ -1,0 +1,1 @@
+"""Joint constraint search against blind restarts, over one recorded world."""
