@@ -3,7 +3,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Protocol
 
 from data_synthesis.joins import parameter_schema
@@ -31,6 +31,8 @@ class Recorded(Protocol):
         ...
 
 
+folded = lru_cache(maxsize=65536)(fold_text)
+"""`fold_text`, remembered: names recur."""
 Key = str | int | float
 """A canonical value in a form that can be looked up: itself where it is a scalar, else its JSON text."""
 
@@ -53,6 +55,21 @@ class Entry:
         """What the model sees of the value."""
         return self.view(self.schema, self.value)
 
+    @cached_property
+    def _fields(self) -> dict[str, JsonValue]:
+        return {}
+
+    def field(self, path: str) -> JsonValue:
+        """Return what the model sees at a path, MISSING where it sees nothing; remembered, for searches ask again."""
+        if path not in self._fields:
+            self._fields[path] = get(self.seen, path)
+        return self._fields[path]
+
+    @cached_property
+    def picks(self) -> dict[tuple[object, ...], int | None]:
+        """What was picked from it before; `picks.picked` keeps it."""
+        return {}
+
 
 def seen_through(cut: ObservationCut) -> View:
     """Return the view of a model whose observations are cut by `cut`."""
@@ -65,12 +82,17 @@ class Entries:
     def __init__(self, schema: ToolSchema, entries: Iterable[Entry]) -> None:
         self.schema = schema
         self.all = tuple(entries)
-        self._values: dict[tuple[object, ...], frozenset[Key]] = {}
+        self._keys: dict[tuple[str, type, Key], Key] = {}
         self._by_names: dict[tuple[str, ...], dict[tuple[Key | None, ...], list[Entry]]] = {}
 
     def key(self, argument: str, value: JsonValue) -> Key:
         """Return the key under which a value of an argument is found."""
-        return as_key(canonical_value(parameter_schema(self.schema, argument), value))
+        if not isinstance(value, str | int | float):
+            return as_key(canonical_value(parameter_schema(self.schema, argument), value))
+        question = (argument, type(value), value)
+        if question not in self._keys:
+            self._keys[question] = as_key(canonical_value(parameter_schema(self.schema, argument), value))
+        return self._keys[question]
 
     def matching(self, fixed: Mapping[str, Key]) -> Sequence[Entry]:
         """Return the entries whose arguments have these keys, in recorded order; not to be altered."""
@@ -80,16 +102,9 @@ class Entries:
         if names not in self._by_names:
             index: dict[tuple[Key | None, ...], list[Entry]] = {}
             for entry in self.all:
-                index.setdefault(tuple(entry.keys.get(name) for name in names), []).append(entry)
+                index.setdefault(tuple([entry.keys.get(name) for name in names]), []).append(entry)
             self._by_names[names] = index
         return self._by_names[names].get(tuple(fixed[name] for name in names), ())
-
-    def values(self, argument: str, fixed: Mapping[str, Key]) -> frozenset[Key]:
-        """Return the keys an argument takes among the matching entries; remembered."""
-        question = (argument, *sorted(fixed.items()))
-        if question not in self._values:
-            self._values[question] = frozenset(e.keys[argument] for e in self.matching(fixed) if argument in e.keys)
-        return self._values[question]
 
 
 class WorldIndex:

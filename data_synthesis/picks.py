@@ -18,9 +18,13 @@ from environment.core.calls import JsonValue
 
 def picked(entry: Entry, source: FromStep, pick: Pick, step: Step) -> int | None:
     """Return the index of the item a pick names in the answer of its producer, or None where it names none."""
-    if source.key is not None:
-        return _named(entry, source.list_path, source.key, pick)
-    return item_of(entry, source.list_path, Rule(pick), step.ranks)
+    question = (source.list_path, source.key, pick, step.ranks.get(Rule(pick)) if source.key is None else None)
+    if question not in entry.picks:
+        if source.key is not None:
+            entry.picks[question] = _named(entry, source.list_path, source.key, pick)
+        else:
+            entry.picks[question] = item_of(entry, source.list_path, Rule(pick), step.ranks)
+    return entry.picks[question]
 
 
 def item_of(entry: Entry, path: str, rule: Rule, ranks: Mapping[Rule, str]) -> int | None:

@@ -15,8 +15,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from data_synthesis.index import Entries, Entry, Key, WorldIndex
-from data_synthesis.paths import get
+from data_synthesis.index import Entries, Entry, Key, WorldIndex, folded
 from data_synthesis.picks import assignments, item_of, names_in, picked
 from data_synthesis.templates.model import NAMES, FromStep, FromUser, Kind, Pattern, Pick, Step
 from environment.core.calls import JsonValue
@@ -72,7 +71,7 @@ class _Attempt:
     """The state of one search."""
 
     pattern: Pattern
-    index: WorldIndex
+    step: Callable[[Step], Entries]
     rng: random.Random
     allowed: Callable[[str], bool]
     place_of: Callable[[str], str]
@@ -102,6 +101,7 @@ def draw(
     allowed: Callable[[str], bool] = lambda _: True,
     budget: int = 600,
     place_of: Callable[[str], str] = fold_text,
+    domains: Mapping[str, Entries] | None = None,
 ) -> Chain | Infeasible:
     """Return a random chain of the pattern, or why there is none.
 
@@ -113,10 +113,12 @@ def draw(
         budget: entries taken for each choice of picking rules before giving it up; the reason then says so.
         place_of: what names of one place have in common; two variables never name one place, unless the pattern says
             that they do.
+        domains: the calls each step may use, where they are known to be fewer than those of the world (`prune`).
     """
-    failed, gave_up = _Attempt(pattern, index, rng, allowed, place_of, budget), False
+    use = index.step if domains is None else lambda step: domains[step.name]
+    failed, gave_up = _Attempt(pattern, use, rng, allowed, place_of, budget), False
     for rules in assignments(pattern, rng):
-        attempt = _Attempt(pattern, index, rng, allowed, place_of, budget, picks=dict(rules))
+        attempt = _Attempt(pattern, use, rng, allowed, place_of, budget, picks=dict(rules))
         if _extend(attempt):
             return _chain(attempt)
         gave_up = gave_up or attempt.budget < 0
@@ -158,7 +160,7 @@ def _extend(attempt: _Attempt) -> bool:
     if number == len(attempt.pattern.steps):
         return True
     step = attempt.pattern.steps[number]
-    tool = attempt.index.step(step)
+    tool = attempt.step(step)
     edges: list[Edge] = []
     fixed = _fixed(attempt, step, tool, edges)
     if fixed is None:
@@ -190,7 +192,7 @@ def _extend(attempt: _Attempt) -> bool:
 def _propagates(attempt: _Attempt, number: int, bound: Sequence[str], refused: Counter[str]) -> bool:
     """Return whether every later step that the newest entry says something about can still be called."""
     for later in attempt.pattern.touched(number, frozenset(bound)):
-        tool = attempt.index.step(later)
+        tool = attempt.step(later)
         known = _known(attempt, later, tool)
         if known is None:
             refused[f"show the model nothing to pick for {later.tool}"] += 1
@@ -211,15 +213,16 @@ def _known(attempt: _Attempt, step: Step, tool: Entries) -> dict[str, Key] | Non
             edge = _edge(attempt, argument, source)
             if edge is None:
                 return None
-            value = get(attempt.entries[edge.producer].seen, edge.field)
+            value = attempt.entries[edge.producer].field(edge.field)
         else:
             continue
-        if _scalar(value):
+        if is_scalar(value):
             known[argument] = tool.key(argument, value)
     return known
 
 
-def _scalar(value: JsonValue) -> bool:
+def is_scalar(value: JsonValue) -> bool:
+    """Return whether a value can be an argument: text or a number that is whole."""
     return isinstance(value, str | int | float) and not isinstance(value, Clipped | LeftOut)
 
 
@@ -246,7 +249,7 @@ def _fixed(attempt: _Attempt, step: Step, tool: Entries, edges: list[Edge]) -> d
             attempt.fail(f"{source.step} shows the model no {source.field}")
             return None
         edges.append(edge)
-        fixed[argument] = tool.key(argument, get(attempt.entries[edge.producer].seen, edge.field))
+        fixed[argument] = tool.key(argument, attempt.entries[edge.producer].field(edge.field))
     return fixed
 
 
@@ -258,7 +261,7 @@ def _edge(attempt: _Attempt, argument: str, source: FromStep) -> Edge | None:
         if number is None:
             return None
         path = source.at(number)
-    return Edge(argument, producer, path) if _scalar(get(entry.seen, path)) else None
+    return Edge(argument, producer, path) if is_scalar(entry.field(path)) else None
 
 
 def _bind(attempt: _Attempt, step: Step, entry: Entry, refused: Counter[str]) -> list[str] | None:
@@ -267,9 +270,7 @@ def _bind(attempt: _Attempt, step: Step, entry: Entry, refused: Counter[str]) ->
         refused["repeat a call of the chain"] += 1
         return None
     new: dict[str, JsonValue | None] = {}
-    for argument, source in step.give.items():
-        if not isinstance(source, FromUser):
-            continue
+    for argument, source in step.asked:
         value = entry.given.get(argument)
         if source.variable in new:
             if not _equal(step, entry, source.variable, argument):
@@ -314,7 +315,7 @@ def _apart(attempt: _Attempt, variable: str, value: str, new: Mapping[str, JsonV
             continue
         one_place = attempt.place_of(str(other)) == place
         if any(name in group and variable in group for group in attempt.pattern.together):
-            if not one_place or fold_text(str(other)) == fold_text(value):
+            if not one_place or folded(str(other)) == folded(value):
                 return False
         elif one_place:
             return False

@@ -9,7 +9,7 @@ import hashlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from data_synthesis.index import WorldIndex
+from data_synthesis.index import WorldIndex, folded
 from data_synthesis.paths import get, leaves
 from data_synthesis.templates.model import NAMES, FromUser, Pattern
 from environment.core.canonical import fold_text
@@ -27,15 +27,15 @@ class EntitySplit:
 
     def place_of(self, name: str) -> str:
         """Return what all names of one place have in common."""
-        return self.groups.get(fold_text(name), fold_text(name))
+        return self.groups.get(folded(name), folded(name))
 
     def in_train(self, place: str) -> bool:
         """Return whether a training request may name the place."""
-        return fold_text(place) in self.train
+        return folded(place) in self.train
 
     def in_heldout(self, place: str) -> bool:
         """Return whether a held-out request may name the place."""
-        return fold_text(place) in self.heldout
+        return folded(place) in self.heldout
 
 
 def split_places(groups: Iterable[frozenset[str]], share: float, seed: int) -> EntitySplit:

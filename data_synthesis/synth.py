@@ -22,6 +22,7 @@ from data_synthesis.duplicates import NearDuplicates
 from data_synthesis.index import WorldIndex, seen_through
 from data_synthesis.mix import Mix, by_length, neediest
 from data_synthesis.offer import By, offer
+from data_synthesis.prune import Domains, prune
 from data_synthesis.records import write_records
 from data_synthesis.search import Chain, Infeasible, draw, narrow
 from data_synthesis.split import EntitySplit, place_groups, split_places
@@ -51,6 +52,9 @@ class SynthConfig:
     """How they are chosen."""
     difficulty: bool = False
     """Whether a row's metadata say how hard it is: steps, levels, width, picks, and the distractors by name."""
+    prune: bool = False
+    """Whether patterns are made arc-consistent before anything is drawn: long ones are then filled faster, and the same
+    seed gives other rows."""
     same_chain: int = 3
     """How often one chain may be asked for, in different words."""
     similarity: float = 0.85
@@ -157,6 +161,9 @@ class Maker:
         narrowed = [narrow(p, index) for p in patterns if p.id in wanted]
         self._patterns = {p.id: p for p in narrowed if isinstance(p, Pattern)}
         self._unseen = {p.pattern: str(p) for p in narrowed if isinstance(p, Infeasible)}
+        self._domains: dict[str, Domains] = {}
+        for name in list(self._patterns) if config.prune else ():
+            self._prune(name)
         self._lengths = {name: len(p.steps) for name, p in self._patterns.items()}
         usable = tuple(self._patterns.values())
         self._shares = config.mix.shares(usable, [p.id for p in patterns]) if usable else {}
@@ -190,11 +197,22 @@ class Maker:
                 got=report.infeasible or report.rejected,
             )
 
+    def _prune(self, name: str) -> None:
+        """Make one pattern arc-consistent, or leave it out with the reason why it can't be."""
+        found = prune(self._patterns[name], self._index)
+        if isinstance(found, Infeasible):
+            self._unseen[name] = str(found)
+            del self._patterns[name]
+        else:
+            self._domains[name] = found
+
     def _try(
         self, split: str, pattern: Pattern, number: int, allowed: Callable[[str], bool], report: SplitReport
     ) -> dict[str, Any] | None:
         rng = random.Random(f"{self._seed}/{split}/{pattern.id}/{number}")
-        chain = draw(pattern, self._index, rng, allowed, place_of=self.split.place_of)
+        chain = draw(
+            pattern, self._index, rng, allowed, place_of=self.split.place_of, domains=self._domains.get(pattern.id)
+        )
         if isinstance(chain, Infeasible):
             if chain.proven:
                 report.infeasible[pattern.id] = str(chain)

@@ -142,6 +142,11 @@ class Step:
     speech: Speech = Speech()
 
     @cached_property
+    def asked(self) -> tuple[tuple[str, FromUser], ...]:
+        """The arguments the user gives, with their sources."""
+        return tuple((argument, source) for argument, source in self.give.items() if isinstance(source, FromUser))
+
+    @cached_property
     def arguments(self) -> tuple[str, ...]:
         """Names of the arguments the step gives, each once: `legs` for `legs[0].fromId` and `legs[0].toId`."""
         return tuple(dict.fromkeys(re.split(r"[.\[]", path)[0] for path in self.give))

@@ -70,7 +70,7 @@ def synth(paths: RunPaths, settings: ToolRl, config: DictConfig) -> None:
     mix = Mix(**({"steps": {}} | shares if long else shares))
     synth_config = SynthConfig(
         mix=mix, writer=WriterConfig(**wanted.writer.model_dump()), distractors=wanted.distractors,
-        distractors_by=wanted.distractors_by, difficulty=long,
+        distractors_by=wanted.distractors_by, difficulty=long, prune=long,
     )  # fmt: skip
     report = synthesise(
         paths.world, schema_file(settings), paths.data, wanted.train, wanted.heldout, wanted.seed,

@@ -16,8 +16,9 @@ from pathlib import Path
 from data_synthesis.index import Entries, WorldIndex, seen_through
 from data_synthesis.mix import Mix
 from data_synthesis.paths import get
+from data_synthesis.prune import prune
 from data_synthesis.rehearse import Rehearsal
-from data_synthesis.search import Chain, draw, narrow
+from data_synthesis.search import Chain, Infeasible, draw, narrow
 from data_synthesis.split import place_groups, split_places
 from data_synthesis.synth import Maker, SynthConfig
 from data_synthesis.templates.load import load_patterns, load_set
@@ -30,8 +31,8 @@ from environment.session.observation import ObservationCut
 from scripts.bench.record import Measure, table, take, write
 from scripts.bench.synth.blind import RESTARTS, attempt, consistent
 
-SIZE = WorldSize(cities=24, hotels=6, attractions=5, cars=4, destinations=2, dates=4)
-SIGHT, WALKS, CHAINS, ROWS, REPEATS = 1600, 10, 4, 800, 3
+SIZE = WorldSize(cities=16, hotels=6, attractions=5, cars=4, destinations=2, dates=4)
+SIGHT, WALKS, CHAINS, ROWS, REPEATS = 1600, 8, 4, 800, 3
 
 
 PlaceOf = Callable[[str], str]
@@ -75,7 +76,10 @@ def _ours(patterns: Sequence[Pattern], index: WorldIndex, seed: int, place_of: P
     started = time.process_time()
     for pattern in usable:
         chances = [random.Random(f"{seed}/{pattern.id}/{number}") for number in range(CHAINS)]
-        chains = [draw(pattern, index, rng, place_of=place_of) for rng in chances]
+        domains = prune(pattern, index)
+        if isinstance(domains, Infeasible):
+            continue
+        chains = [draw(pattern, index, rng, place_of=place_of, domains=domains) for rng in chances]
         good = [chain for chain in chains if isinstance(chain, Chain)]
         done, covered = done + len(good), covered + bool(good)
         wrong += sum(map(_contradictions, good))
@@ -122,7 +126,7 @@ def _contradictions(chain: Chain) -> int:
 
 
 def _rows_per_s(patterns: Sequence[Pattern], index: WorldIndex, seed: int) -> float:
-    maker = Maker(index, patterns, seed, SynthConfig(mix=Mix(steps={}), difficulty=True))
+    maker = Maker(index, patterns, seed, SynthConfig(mix=Mix(steps={}), difficulty=True, prune=True))
     list(maker.rows("heldout", 200))
     started = time.process_time()
     made = len(list(maker.rows("train", ROWS)))
