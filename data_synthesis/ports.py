@@ -25,6 +25,7 @@ STATED = frozenset({"place_name", "date"})
 ALSO = {"hotel_id": "hotel_dest_id"}
 """Port → another port whose values may pass for it: a destination that is itself a hotel."""
 _INDEX = re.compile(r"\[\d+\]")
+_WHICH = re.compile(r"\[\w+=\w+\]")
 _CODE = re.compile(r"([A-Z]{3})\.(?:AIRPORT|CITY)")
 
 
@@ -112,7 +113,7 @@ def _link(
     port = schemas[calls[number].tool].takes.get(generic(path)) if calls[number].tool in schemas else None
     if port is None:
         return None
-    producers = [j for j in range(number) if calls[j].tool in schemas and port in schemas[calls[j].tool].gives.values()]
+    producers = [j for j in range(number) if calls[j].tool in schemas and port in _always(schemas[calls[j].tool])]
     if port in STATED and _said(path, value, calls[:number], schemas):
         return None
     if any(calls[j].answer is not None for j in producers):
@@ -125,6 +126,11 @@ def _link(
         return None
     producer = _likely(path, value, producers, calls, linked)
     return Link(producer, _field(schemas[calls[producer].tool], port, linked[-1], producer))
+
+
+def _always(schema: ToolSchema) -> set[str]:
+    """Return the ports an answer gives whatever it holds; `data[search_type=hotel].dest_id` is none."""
+    return {port for path, port in schema.gives.items() if not _WHICH.search(path)}
 
 
 def _by_value(
@@ -190,7 +196,7 @@ def _family(path: str) -> str:
 
 def _field(schema: ToolSchema, port: str, links: Mapping[str, Link], producer: int) -> str:
     """Return the first field of a port, with the index that a sister argument takes from the same producer."""
-    shape = next(path for path, given in schema.gives.items() if given == port)
+    shape = next(_WHICH.sub("[]", path) for path, given in schema.gives.items() if given == port)
     indices = (_INDEX.search(found.field) for found in links.values() if found.producer == producer)
     index = next((match[0] for match in indices if match), "[0]")
     return shape.replace("[]", index, 1).replace("[]", "[0]")

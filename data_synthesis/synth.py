@@ -111,7 +111,7 @@ def synthesise(
     seed: int = 0,
     *,
     config: SynthConfig | None = None,
-    templates: str = "default",
+    templates: str | Path | None = None,
     observation_tokens: int | None = None,
     observation_chars: int | None = None,
     count: TokenCounter | None = None,

@@ -45,23 +45,23 @@ def load_patterns(schemas: Mapping[str, ToolSchema], folder: Path | None = None)
     return _checked(files, merge(file for _, file in files), schemas, str(root))
 
 
-def load_set(schemas: Mapping[str, ToolSchema], which: str = "default") -> tuple[Pattern, ...]:
+def load_set(schemas: Mapping[str, ToolSchema], which: str | Path | None = None) -> tuple[Pattern, ...]:
     """Return the patterns of a set.
 
     Args:
         schemas: the tools of the world.
-        which: `default`, `all`, or the path of a file or folder of one's own, whose patterns may use the steps, kinds
-            and phrases that ship.
+        which: `default` (also None), `all`, or the path of a file or folder of one's own, whose patterns may use the
+            steps, kinds and phrases that ship.
 
     Raises:
         DataError: as `load_patterns`, or there is no such set or path.
     """
-    if which == "default":
+    if which in (None, "default"):
         return load_patterns(schemas)
     shipped = _read(default_folder()) + _read(orchestration_folder())
-    own = shipped if which == "all" else own_files(Path(which))
+    own = shipped if which == "all" else own_files(Path(which or ""))
     shared = merge(file for _, file in [*shipped, *own])
-    return _checked(own, shared, schemas, which)
+    return _checked(own, shared, schemas, str(which))
 
 
 def own_files(path: Path) -> list[tuple[Path, File]]:

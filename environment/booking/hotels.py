@@ -160,7 +160,7 @@ class Hotels:
         priced.sort(key=self._order(arguments.get("sort_by", "popularity")))
         return {
             "hotels": [
-                {"hotel_id": h.id, "name": h.name, "price": p, "reviewScore": h.score} | self.facts.link_point(h.point)
+                {"hotel_id": h.id, "name": h.name, "price": p, "reviewScore": h.score} | self._property(h)
                 for h, p in priced
             ],
         }
@@ -230,6 +230,10 @@ class Hotels:
         return {
             "reviews": [{"title": _PRAISE[n % 6], "score": 6 + n % 5, "date": day_text(n % 59)} for n in numbers]
         }
+
+    def _property(self, hotel: Hotel) -> dict[str, JsonValue]:
+        point = self.facts.link_point(hotel.point)
+        return {"property": point} if point else {}
 
     def _on_hotel(self, answer: Callable[[Hotel], JsonValue]) -> Answer:
         def of_arguments(arguments: dict[str, JsonValue]) -> JsonValue:
