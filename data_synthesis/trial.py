@@ -7,17 +7,18 @@ from __future__ import annotations
 import random
 import tempfile
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from data_synthesis.checks import CheckConfig, Reason, query_problems
 from data_synthesis.index import WorldIndex, seen_through
+from data_synthesis.prune import prune
 from data_synthesis.rehearse import Rehearsal
-from data_synthesis.search import Infeasible, draw, narrow
+from data_synthesis.search import Chain, Infeasible, draw, narrow
 from data_synthesis.split import place_groups, split_places
 from data_synthesis.templates.model import Pattern
-from data_synthesis.writer import WriterConfig, write
+from data_synthesis.writer import write
 from environment.booking.seed_world import WorldSize
 from environment.cache.build import build_seed_cache
 from environment.cache.store import CachedWorld
@@ -69,21 +70,23 @@ def trials(patterns: Sequence[Pattern], index: WorldIndex, tries: int, seed: int
         if isinstance(narrowed, Infeasible):
             trial.why = str(narrowed)
             continue
+        domains = prune(narrowed, index)
+        if isinstance(domains, Infeasible):
+            trial.why = str(domains)
+            continue
         for number in range(tries):
-            _once(trial, narrowed, index, random.Random(f"{seed}/trial/{pattern.id}/{number}"), place_of)
+            rng = random.Random(f"{seed}/trial/{pattern.id}/{number}")
+            _once(trial, draw(narrowed, index, rng, place_of=place_of, domains=domains), rng, index)
     return done
 
 
-def _once(
-    trial: Trial, pattern: Pattern, index: WorldIndex, rng: random.Random, place_of: Callable[[str], str]
-) -> None:
+def _once(trial: Trial, chain: Chain | Infeasible, rng: random.Random, index: WorldIndex) -> None:
     trial.tried += 1
-    chain = draw(pattern, index, rng, place_of=place_of)
     if isinstance(chain, Infeasible):
         trial.rejected[Reason.NO_CHAIN] += 1
         trial.why = trial.why or str(chain)
         return
-    text = write(chain, rng, WriterConfig())
+    text = write(chain, rng)
     found = query_problems(chain, text, index.schemas, CheckConfig())
     if found:
         trial.rejected[found[0].reason] += 1

@@ -92,7 +92,7 @@ def _edges(pattern: Pattern, boxes: dict[str, _Box]) -> Iterator[str]:
                 f'<path d="M{x1} {y1}C{bend} {y1} {bend} {y2} {x2} {y2}" fill="none" stroke="{_COLOURS["edge"]}"'
                 f' stroke-width="1.6" marker-end="url(#tip)"><title>{escape(detail)}</title></path>'
             )
-            yield _text(x2 - 10, y2 - 5, _clip(label, 24), colour="edge", anchor="end", size=11)
+            yield _text(x2 - 10, y2 - 5, _clip(label, 24), colour="edge", anchor="end", size=11, halo=True)
 
 
 def _label(step: Step, producer: Step) -> tuple[str, str]:
@@ -105,9 +105,19 @@ def _clip(text: str, length: int) -> str:
 
 
 def _text(
-    x: int, y: int, text: str, *, colour: str = "text", weight: str = "400", size: int = 12, anchor: str = "start"
+    x: int,
+    y: int,
+    text: str,
+    *,
+    colour: str = "text",
+    weight: str = "400",
+    size: int = 12,
+    anchor: str = "start",
+    halo: bool = False,
 ) -> str:
+    """Return a line of text; `halo` keeps it readable where lines cross it."""
+    clear = f' paint-order="stroke" stroke="{_COLOURS["page"]}" stroke-width="4"' if halo else ""
     return (
         f'<text x="{x}" y="{y}" fill="{_COLOURS[colour]}" font-weight="{weight}" font-size="{size}"'
-        f' text-anchor="{anchor}">{escape(text)}</text>'
+        f' text-anchor="{anchor}"{clear}>{escape(text)}</text>'
     )
