@@ -60,6 +60,19 @@ def test_what_is_left_out_is_said(tmp_path: Path) -> None:
     assert "left out: your own rows" in text and "left out: off" in text and "stored responses" in text
 
 
+def test_long_templates_are_part_of_what_the_world_is_made_of(tmp_path: Path) -> None:
+    own = tmp_path / "own.yaml"
+    own.write_text("patterns: []")
+    paths = RunPaths(tmp_path)
+    worlds, synths = {}, {}
+    for which in ("default", "all", str(own)):
+        stages = {s.name: s for s in plan_stages(launch(f"tool_rl.synth.templates={which}").settings, paths)}
+        worlds[which], synths[which] = stages["world"], stages["synth"]
+    assert "tool_rl.synth.templates" not in worlds["default"].keys
+    assert {"tool_rl.synth.templates", "tool_rl.synth.seed"} <= set(worlds["all"].keys)
+    assert worlds["all"].inputs == () and worlds[str(own)].inputs == synths[str(own)].inputs == (own,)
+
+
 def test_done_stages_are_reused_and_later_ones_wait(tmp_path: Path) -> None:
     found = launch(f"tool_rl.run_root={tmp_path}")
     paths, tree = RunPaths(Path(found.settings.run_dir)), as_tree(found.config)
