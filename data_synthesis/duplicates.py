@@ -58,4 +58,7 @@ class NearDuplicates:
 
     def _find(self, new: frozenset[int]) -> int | None:
         met = {number for element in self._prefix(new) for number in self._by_element.get(element, ())}
-        return next((n for n in sorted(met) if jaccard(new, self._sets[n]) >= self._threshold), None)
+        least = self._threshold * len(new) - 1e-9  # sets of too unlike sizes can't be this similar
+        most = len(new) / self._threshold + 1e-9 if self._threshold > 0 else math.inf
+        sized = (n for n in sorted(met) if least <= len(self._sets[n]) <= most)
+        return next((n for n in sized if jaccard(new, self._sets[n]) >= self._threshold), None)
