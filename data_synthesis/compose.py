@@ -20,7 +20,7 @@ from data_synthesis.paths import generic
 from data_synthesis.search import Chain
 from data_synthesis.speaker import Said, Speaker, WriterConfig
 from data_synthesis.templates.model import COUNTED, FromStep, FromUser, Kind, Rule, Step
-from data_synthesis.words import NUMBERS, PICK_WORDS, pick_in_words
+from data_synthesis.words import NUMBERS, pick_in_words, pick_plainly
 from environment.core.calls import JsonValue
 
 ROLES: Mapping[str, str] = {
@@ -181,8 +181,8 @@ class _Composer:
         if source.pick is None:
             return ""
         speech, pick = self._pattern.step(source.step).speech, self._chain.picks[source.pick]
-        if speech.silent and isinstance(pick, Rule):
-            return PICK_WORDS[pick][0].format(speech.noun)
+        if speech.silent:
+            return pick_plainly(pick, speech.noun)
         return pick_in_words(pick, speech.noun or "entry", self._rng)
 
     def _which(self, producer: Step) -> str:

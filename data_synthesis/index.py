@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from typing import Protocol
 
@@ -42,13 +42,17 @@ class Entry:
     """One recorded call that answered with something."""
 
     arguments: Mapping[str, JsonValue]
-    given: Mapping[str, JsonValue]
-    """Path → value of every single value in the arguments; the arguments themselves where none is a list or object."""
     keys: Mapping[str, Key]
     """Path → key of its value; equal keys mean equal values."""
     value: JsonValue
     schema: ToolSchema
     view: View
+
+    @cached_property
+    def given(self) -> Mapping[str, JsonValue]:
+        """Path → value of every single value in the arguments; these themselves where none is a list or object."""
+        nested = any(isinstance(value, list | dict) for value in self.arguments.values())
+        return dict(leaves(dict(self.arguments))) if nested else self.arguments
 
     @cached_property
     def seen(self) -> JsonValue:
@@ -144,11 +148,11 @@ class WorldIndex:
 
     def _entry(self, schema: ToolSchema, arguments: Mapping[str, JsonValue], value: JsonValue) -> Entry:
         keys = {name: key for name, v in arguments.items() if (key := self._key(schema, name, v)) is not None}
-        told = given = {name: arguments[name] for name in keys}
-        if any(isinstance(v, list | dict) for v in told.values()):
-            given = dict(leaves(told))
-            keys = {path: as_key(canonical_value(parameter_schema(schema, path), v)) for path, v in given.items()}
-        return Entry(told, given, keys, value, schema, self._view)
+        entry = Entry({name: arguments[name] for name in keys}, keys, value, schema, self._view)
+        if entry.given is entry.arguments:
+            return entry
+        keys = {path: as_key(canonical_value(parameter_schema(schema, path), v)) for path, v in entry.given.items()}
+        return replace(entry, keys=keys)
 
     def _key(self, schema: ToolSchema, name: str, value: JsonValue) -> Key | None:
         """Return the key of an argument, None where the call need not say it; remembered, for values recur."""

@@ -24,7 +24,7 @@ from data_synthesis.index import Entry
 from data_synthesis.records import read_records, write_records
 from data_synthesis.search import Chain
 from data_synthesis.templates.model import Pattern, Rule
-from data_synthesis.words import PICK_WORDS
+from data_synthesis.words import pick_plainly
 from environment.core.canonical import json_key
 from environment.core.errors import DataError
 from environment.core.schema import ToolSchema
@@ -97,7 +97,7 @@ def chain_of(record: Mapping[str, Any], patterns: Mapping[str, Pattern], schemas
         entries.append(Entry(call["arguments"], keys, response, schema, lambda _, value: value))
         edges = tuple(Edge(e["argument"], e["producer"], e["field"]) for e in step["edges"])
         steps.append(GoldStep(call["function"], call["arguments"], tuple(step["depends_on"]), edges))
-    picks = {name: Rule(rule) for name, rule in metadata["picks"].items()}
+    picks = {name: Rule(rule) if rule in set(Rule) else rule for name, rule in metadata["picks"].items()}
     return Chain(pattern, metadata["values"], picks, tuple(entries), tuple(steps))
 
 
@@ -157,7 +157,7 @@ class LlmWriter:
 def question(chain: Chain, example: str) -> list[Message]:
     """Return the messages that ask for a chain's query; they hold no tool, id or result."""
     facts: dict[str, Any] = {name.replace("_", " "): value for name, value in chain.values.items()}
-    facts |= {f"which {name}": f"say: {PICK_WORDS[rule][0].format('…')}" for name, rule in chain.picks.items()}
+    facts |= {f"which {name}": f"say: {pick_plainly(rule, '…')}" for name, rule in chain.picks.items()}
     asked = json.dumps({"example": example, "facts": facts}, ensure_ascii=False)
     return [{"role": "system", "content": INSTRUCTIONS}, {"role": "user", "content": asked}]
 

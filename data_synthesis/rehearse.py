@@ -215,8 +215,8 @@ def _attempt(pattern: Pattern, world: SeedWorld, names: _Names, rng: random.Rand
             return None
         arguments = nested({argument: value for argument, value in given.items() if value is not None})
         answer = world.call(step.tool, arguments)
-        entry = Entry(arguments, given, {}, answer.value, schema, lambda _, value: value)
-        if answer.status is not ResultStatus.OK or not answers(answer.value) or not _as_wanted(step, entry, given):
+        entry = Entry(arguments, {}, answer.value, schema, lambda _, value: value)
+        if answer.status is not ResultStatus.OK or not answers(answer.value) or not usable(step, entry):
             return None
         walk.entries[step.name] = entry
         calls += [(step.tool, arguments), *_other_items(walk, step, given)]
@@ -226,11 +226,6 @@ def _attempt(pattern: Pattern, world: SeedWorld, names: _Names, rng: random.Rand
 def _by_rule(pattern: Pattern) -> Pattern:
     """Return the pattern without the picks by name, whose names a walk finds on its way."""
     return replace(pattern, picks={name: rules for name, rules in pattern.picks.items() if rules})
-
-
-def _as_wanted(step: Step, entry: Entry, given: Mapping[str, JsonValue | None]) -> bool:
-    told = {argument: value for argument, value in given.items() if value is not None}
-    return usable(step, Entry(entry.arguments, told, {}, entry.value, entry.schema, entry.view))
 
 
 def _other_items(walk: _Walk, step: Step, given: Mapping[str, JsonValue | None]) -> Iterator[Call]:

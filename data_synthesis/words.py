@@ -77,6 +77,11 @@ def pick_in_words(pick: Pick, noun: str, rng: random.Random) -> str:
     return rng.choice(PICK_WORDS[pick]).format(noun) if isinstance(pick, Rule) else pick
 
 
+def pick_plainly(pick: Pick, noun: str) -> str:
+    """Return the plainest way to name the item of a rule, or the name itself."""
+    return PICK_WORDS[pick][0].format(noun) if isinstance(pick, Rule) else pick
+
+
 def dates_in(text: str) -> set[date]:
     """Return every date a text states: alone, as a range with one month, or as so many nights after another."""
     found: set[date] = set()

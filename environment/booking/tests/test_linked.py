@@ -1,6 +1,8 @@
 """The linked world: what leads from one family of tools to another, and nothing else, is added."""
 from __future__ import annotations
 
+from typing import cast
+
 import pytest
 
 from environment.booking.schemas import load_schemas
@@ -10,7 +12,7 @@ from environment.core.calls import JsonValue, ResultStatus
 
 SIZE = WorldSize(cities=6, hotels=3, attractions=3, cars=2, destinations=1, dates=1)
 PLAIN, LINKED = SeedWorld(3, SIZE), SeedWorld(3, SIZE, linked=True)
-ADDED = {"latitude", "longitude", "cityName", "city", "dest_id", "dest_type"}
+ADDED = {"property", "latitude", "longitude", "cityName", "city", "dest_id", "dest_type"}
 
 
 def ask(world: SeedWorld, tool: str, **arguments: JsonValue) -> JsonValue:
@@ -21,8 +23,9 @@ def ask(world: SeedWorld, tool: str, **arguments: JsonValue) -> JsonValue:
 
 def without(value: JsonValue, names: set[str]) -> JsonValue:
     if isinstance(value, dict):
-        return {k: without(v, names) for k, v in value.items() if k not in names}
-    return [without(v, names) for v in value] if isinstance(value, list) else value
+        held = cast("dict[str, JsonValue]", value)
+        return {k: without(v, names) for k, v in held.items() if k not in names}
+    return [without(v, names) for v in cast("list[JsonValue]", value)] if isinstance(value, list) else value
 
 
 def test_answers_hold_what_they_held() -> None:
