@@ -148,7 +148,7 @@ class LlmWriter:
         stray = [
             place
             for place in self._places - chain.places
-            if place.split()[0] in words and re.search(rf"(?<!\w){re.escape(place)}(?!\w)", rest)
+            if re.findall(r"\w+", place)[0] in words and re.search(rf"(?<!\w){re.escape(place)}(?!\w)", rest)
         ]
         checked = query_problems(chain, text, self._schemas, self._config)
         return [(p.reason.value, p.detail) for p in checked] + [("stray_place", place) for place in sorted(stray)]
