@@ -12,6 +12,7 @@ from typing import Any
 
 from environment.core.errors import ConfigError
 from environment.server.client import address
+from training.advantages.settings import ONE_A_ROLLOUT
 from training.launch.overrides import lookup
 from training.launch.problems import Problem
 from training.launch.redact import Redactor
@@ -181,6 +182,26 @@ def _ours(settings: ToolRl, tree: Tree) -> Iterator[Problem]:
     if source.startswith(("/", ".", "~")) and not Path(source).expanduser().is_dir():
         yield Problem("tool_rl.model.source", f"no folder {source}", expected="a Hugging Face folder or a hub name")
     yield from _data_paths(settings)
+    yield from _advantage(settings, tree)
+
+
+def _advantage(settings: ToolRl, tree: Tree) -> Iterator[Problem]:
+    ours, estimator = settings.advantage, _get(tree, "algorithm.adv_estimator")
+    parts = {"turn_credit.enabled": ours.turn_credit.enabled, "egpo.enabled": ours.egpo.enabled}
+    parts["recentre"] = ours.recentre
+    if estimator not in ONE_A_ROLLOUT:
+        expected = f"false, or algorithm.adv_estimator one of {', '.join(sorted(ONE_A_ROLLOUT))}"
+        for part, on in parts.items():
+            if on:
+                what = f"shapes one advantage a rollout; {estimator!r} gives every token its own"
+                yield Problem(f"tool_rl.advantage.{part}", what, expected=expected)
+    if settings.actor.keep_per_group is not None and estimator != "grpo":
+        what = f"is {estimator!r}, but tool_rl.actor.keep_per_group computes group-relative advantages itself"
+        yield Problem("algorithm.adv_estimator", what, expected="'grpo', or tool_rl.actor.keep_per_group=null")
+    metric = _get(tree, "algorithm.filter_groups.metric")
+    if _get(tree, "algorithm.filter_groups.enable") and metric != "acc":
+        what = f"is {metric!r}: a graduated reward nearly always has spread, so groups without a difference would stay"
+        yield Problem("algorithm.filter_groups.metric", what, expected="'acc', the outcome")
 
 
 def _data_paths(settings: ToolRl) -> Iterator[Problem]:

@@ -58,6 +58,9 @@ class Display:
     def step(self, row: Mapping[str, object]) -> None:
         """Write one training step."""
         self.say(f"      {step_line(row)}")
+        notes = row.get("notes")
+        for note in notes if isinstance(notes, list) else []:
+            self.say(f"      note: {note}", "yellow")
         self._last_plain = self._clock()
 
     def tick(self) -> None:

@@ -112,6 +112,17 @@ def _passes(trajectories: int, micro: int, rollouts: int, settings: ToolRl) -> s
     return f"{kept}{trajectories} trajectories an update, laid end to end"
 
 
+def _advantages(launch: Launch) -> str:
+    """Say which estimator, what is added to it, and what the entropies cost."""
+    ours, algorithm = launch.settings.advantage, launch.config.algorithm
+    egpo = f"EGPO (lambda {ours.egpo.lam:g}, alpha {ours.egpo.alpha:g}, entropy of {ours.egpo.scope})"
+    added = {egpo: ours.egpo.enabled, "credit by turn": ours.turn_credit.enabled, "re-centred": ours.recentre}
+    parts = [str(algorithm.adv_estimator), *(name for name, on in added.items() if on)]
+    skipped = bool(algorithm.rollout_correction.get("bypass_mode", False))
+    cost = "; one more forward pass for the entropies" if ours.egpo.enabled and skipped else ""
+    return ", ".join(parts) + cost
+
+
 def _batches(launch: Launch) -> tuple[tuple[str, str], ...]:
     data, actor, trainer = launch.config.data, launch.config.actor_rollout_ref.actor, launch.config.trainer
     rollouts = launch.config.actor_rollout_ref.rollout.n
@@ -125,7 +136,8 @@ def _batches(launch: Launch) -> tuple[tuple[str, str], ...]:
         ("updates a step", f"{total // mini * actor.ppo_epochs} of {mini} trajectories"),
         ("a rank", _passes(mini // ranks, micro, rollouts, launch.settings)),
         ("in all", f"{steps} steps, {steps * total} trajectories, {steps * data.train_batch_size} prompts drawn"),
-        ("optimiser", f"learning rate {actor.optim.lr:g}, KL {kl}, {launch.config.algorithm.adv_estimator}"),
+        ("optimiser", f"learning rate {actor.optim.lr:g}, KL {kl}"),
+        ("advantages", _advantages(launch)),
         ("checkpoints", f"every {trainer.save_freq} steps, {trainer.max_actor_ckpt_to_keep or 'all'} kept"),
     ]
     if sft.enabled:

@@ -11,6 +11,7 @@ from omegaconf import DictConfig, OmegaConf, open_dict
 
 from training.launch import cpu_env
 from training.launch.paths import RunPaths
+from training.tools.worlds import WORLD
 
 
 def run_rl(config: DictConfig, run_dir: Path) -> None:
@@ -25,6 +26,7 @@ def run_rl(config: DictConfig, run_dir: Path) -> None:
         os.environ[cpu_env.TRAIN_LAYERS] = str(config.tool_rl.actor.train_layers)
     if one_machine:
         cpu_env.set_defaults(cpu_env.loopback_environment())
+    os.environ[WORLD] = str(RunPaths(run_dir).world)
     session = Path(tempfile.mkdtemp(prefix="trl-", dir="/tmp"))
     if one_machine:
         # A rendezvous over TCP would listen on every interface.

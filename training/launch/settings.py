@@ -5,11 +5,13 @@ verl's keys keep verl's own types; `checks.py` looks at those of them that must 
 
 from __future__ import annotations
 
+import re
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from environment.core.errors import nearest_name
+from training.advantages.settings import AdvantageSettings
 from training.launch.problems import Problem
 
 Count = Annotated[int, Field(ge=1)]
@@ -172,6 +174,15 @@ class ActorSettings(Section):
     """Decoder layers, counted from the last, that are trained (CPU engine only); 0 trains every weight."""
 
 
+class RolloutSettings(Section):
+    """How episodes are played, beyond their limits."""
+
+    retries: Annotated[int, Field(ge=0, le=10)] = 1
+    """Times a rollout is played again that the infrastructure failed; then it is void, neither scored nor counted."""
+    probe: bool = True
+    """Before anything starts, try the chat template on the first row (`training/rollout/probe.py`)."""
+
+
 class RewardSettings(Section):
     """Which reward: ours, or a published one for comparison."""
 
@@ -222,6 +233,8 @@ class ToolRl(Section):
     sft: SftSettings
     limits: LimitSettings
     actor: ActorSettings = ActorSettings()
+    rollout: RolloutSettings = RolloutSettings()
+    advantage: AdvantageSettings = AdvantageSettings()
     reward: RewardSettings
     evaluate: EvaluateSettings
     logging: LoggingSettings
@@ -237,6 +250,9 @@ def read_settings(values: object) -> tuple[ToolRl | None, list[Problem]]:
 
 def _problem(loc: tuple[int | str, ...], kind: str, message: str, got: object) -> Problem:
     key = ".".join(["tool_rl", *map(str, loc)])
+    if kind == "literal_error":
+        known = re.findall(r"'([^']*)'", message)
+        return Problem(key, f"is {got!r}", f"one of {', '.join(known)}", nearest_name(str(got), known))
     if kind != "extra_forbidden":
         return Problem(key, f"is {got!r}", expected=message[:1].lower() + message[1:])
     near = nearest_name(str(loc[-1]), _fields_at(loc[:-1]))

@@ -17,7 +17,7 @@ from training.launch.settings import ToolRl
 
 RL_KEYS = (
     "data", "actor_rollout_ref", "algorithm", "critic", "reward", "tool_rl.limits", "tool_rl.reward", "tool_rl.task",
-    "tool_rl.actor",
+    "tool_rl.actor", "tool_rl.advantage", "tool_rl.rollout.retries",
     "trainer.total_training_steps", "trainer.total_epochs", "trainer.nnodes", "trainer.n_gpus_per_node",
     "trainer.device", "trainer.v1", "tool_rl.seed",
 )  # fmt: skip

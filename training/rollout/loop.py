@@ -1,25 +1,24 @@
 """`ToolRlAgentLoop`: verl's agent loop around `environment.session.drive`, scored by our reward on the trajectory.
 
 The score is set here (`reward_score`), so verl's reward workers have nothing to do; it lands on the last response
-token. A rollout that the infrastructure failed carries an all-zero mask: it trains nothing and is counted as `void`.
+token. A rollout that the infrastructure failed is played again as often as `tool_rl.rollout.retries` says; if it fails
+still, it carries an all-zero mask: it trains nothing and is counted as `void`.
 """
 from __future__ import annotations
 
 import dataclasses
 import functools
 import json
-from pathlib import Path
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from omegaconf import DictConfig, OmegaConf
 from verl.experimental.agent_loop.agent_loop import AgentLoopBase, AgentLoopMetrics, AgentLoopOutput
-from verl.utils.tokenizer.continuous_token_wiring import create_continuous_token_builder
 
 from BFCL.parse.hermes import parse_turn
-from environment.booking.schemas import load_schemas
 from environment.core.task import Task
 from environment.core.trajectory import StopReason, Trajectory
-from environment.server.opening import open_world
 from environment.session.drive import drive
 from environment.session.limits import Limits
 from environment.session.prompt import tool_functions
@@ -27,17 +26,24 @@ from environment.session.session import Session, describe
 from environment.session.world import World
 from training.reward.registry import Reward, reward
 from training.reward.score import Score
+from training.rollout.builder import token_builder
+from training.rollout.facts import rollout_facts, turn_rewards
 from training.rollout.seeds import rollout_seed
 from training.rollout.tokens import Generated, Message, TokenPolicy
+from training.tools.worlds import open_world
 
 VOID = Score(score=0.0, components={}, acc=False, void=True)
 """What a rollout earns that the infrastructure failed: nothing, and nothing is learnt from it."""
 
 
-@functools.lru_cache(maxsize=4)
-def _world(path: str, schema_path: str | None) -> World:
-    """Open a world once a process: its file, or the server that a reference names."""
-    return open_world(Path(path), load_schemas(Path(schema_path) if schema_path else None))
+@dataclass(frozen=True)
+class _Played:
+    """One attempt at a rollout."""
+
+    policy: TokenPolicy | None
+    trajectory: Trajectory
+    score: Score
+    turn_rewards: tuple[float, ...]
 
 
 @functools.lru_cache(maxsize=4)
@@ -52,11 +58,9 @@ class ToolRlAgentLoop(AgentLoopBase):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        if self.continuous_token_builder.__class__.__name__ == "ContinuousTokenBuilder" and _is_chatml(self.tokenizer):
-            # verl knows ChatML's newline after a turn for Qwen's model types only.
-            self.continuous_token_builder = create_continuous_token_builder(
-                self.tokenizer, model_family="qwen", chat_template_kwargs=self.apply_chat_template_kwargs
-            )
+        self.continuous_token_builder = token_builder(
+            self.tokenizer, self.continuous_token_builder, self.apply_chat_template_kwargs
+        )
         ours: DictConfig = self.config.tool_rl
         self.settings: dict[str, Any] = OmegaConf.to_container(ours, resolve=True)  # type: ignore[assignment]
 
@@ -66,20 +70,32 @@ class ToolRlAgentLoop(AgentLoopBase):
         Total: verl replaces a failed group by a new one for ever, so a failure is returned as a void rollout.
         """
         step, sample = int(kwargs.get("global_steps", -1)), int(kwargs.get("session_id", 0))
-        policy, trajectory, score = None, None, VOID
+        retries = int((self.settings.get("rollout") or {}).get("retries", 0))
+        attempt, played = 0, await self._play(sampling_params, kwargs, step, sample)
+        while played.score.void and attempt < retries:
+            attempt, played = attempt + 1, await self._play(sampling_params, kwargs, step, sample)
+        facts = {**played.trajectory.meta, "step": step, "sample": sample, "attempt": attempt}
+        facts["generate_s"] = round(played.policy.seconds, 3) if played.policy else 0.0
+        trajectory = dataclasses.replace(played.trajectory, meta=facts)
+        return rollout_output(
+            trajectory, played.score, played.policy, self.tokenizer.eos_token_id, played.turn_rewards
+        )
+
+    async def _play(self, sampling_params: dict[str, Any], row: dict[str, Any], step: int, sample: int) -> _Played:
+        """Play and score the episode of a row once."""
+        policy, trajectory, score, by_turn = None, None, VOID, ()
         try:
-            task = Task.from_json(json.loads(kwargs["extra_info"]["task"]))
-            world = _world(self.settings["world_path"], self.settings["task"].get("schemas"))
+            task = Task.from_json(json.loads(row["extra_info"]["task"]))
+            world = open_world(self.settings["world_path"], self.settings["task"].get("schemas"))
             policy, session = self._episode(task, world, sampling_params, step, sample)
             trajectory = await drive(policy, session)
             judge = _reward(self.settings["reward"]["kind"], json.dumps(self.settings["reward"]["weights"]))
+            by_turn = tuple(turn_rewards(trajectory, task, world.schemas))
             score = judge(trajectory, task, world.schemas)
         except Exception as error:  # the boundary where a failure of ours becomes data
-            trajectory = trajectory or _broken(kwargs, error)
-        facts = {**trajectory.meta, "step": step, "sample": sample}
+            trajectory = trajectory or _broken(row, error)
         spans = tuple(policy.spans) if policy else ()
-        trajectory = dataclasses.replace(trajectory, spans=spans, meta=facts)
-        return rollout_output(trajectory, score, policy, self.tokenizer.eos_token_id)
+        return _Played(policy, dataclasses.replace(trajectory, spans=spans), score, by_turn)
 
     def _episode(
         self, task: Task, world: World, sampling_params: dict[str, Any], step: int, sample: int
@@ -139,12 +155,15 @@ class _VerlEngine:
         return self._loop.tokenizer.decode(body, skip_special_tokens=False)
 
 
-def rollout_output(trajectory: Trajectory, score: Score, policy: TokenPolicy | None, filler: int) -> AgentLoopOutput:
+def rollout_output(
+    trajectory: Trajectory, score: Score, policy: TokenPolicy | None, filler: int, by_turn: Sequence[float] = ()
+) -> AgentLoopOutput:
     """Return a rollout as verl takes it.
 
     Args:
         policy: the token record; None where the rollout broke before it had one.
         filler: token id that stands where there is no prompt or no response; its mask is 0.
+        by_turn: reward of each assistant turn.
     """
     prompt = policy.prompt if policy and policy.prompt else [filler]
     response = policy.response if policy and policy.response else [filler]
@@ -163,8 +182,9 @@ def rollout_output(trajectory: Trajectory, score: Score, policy: TokenPolicy | N
         extra_fields={
             **versions,
             **(policy.extra if policy else {}),
-            "turn_scores": [],
+            "turn_scores": list(by_turn),
             "tool_rewards": [],
+            "facts": rollout_facts(trajectory),
             "reward_extra_info": logged,
             "trajectory": json.dumps(trajectory.to_json(), ensure_ascii=False),
         },
@@ -177,7 +197,3 @@ def _broken(row: dict[str, Any], error: Exception) -> Trajectory:
     task_id = str(extra.get("task_id", "unknown")) if isinstance(extra, dict) else "unknown"
     meta: dict[str, Any] = {"turns": 0, "tokens": 0}
     return Trajectory(task_id, (), (), (), (), StopReason.INFRASTRUCTURE, error=describe(error), meta=meta)
-
-
-def _is_chatml(tokenizer: Any) -> bool:
-    return tokenizer.eos_token == "<|im_end|>"

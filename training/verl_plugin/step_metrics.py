@@ -15,23 +15,25 @@ def summarise(
     timing: dict[str, float],
     step: int,
 ) -> dict[str, Any]:
-    """Return the metrics of a step.
+    """Return the metrics of a step. Void rollouts are counted and otherwise left out: they were not scored.
 
     Args:
         rewards: what each rollout's reward logged.
-        meta: facts of each trajectory.
+        meta: facts of each trajectory; fewer than rollouts where an agent loop keeps none.
         groups: prompt of each rollout, for the share of groups that carry a learning signal.
         verl: verl's metrics of the step.
         timing: seconds of the step's parts; `step`, where it is there, is the whole.
     """
-    made = sum(r.get("calls/made", 0.0) for r in rewards)
-    readable = made - sum(r.get("calls/unreadable", 0.0) + r.get("calls/failed", 0.0) for r in rewards)
+    scored = [(r, g) for r, g in zip(rewards, groups, strict=True) if not r["void"]]
+    known = [r for r, _ in scored]
+    made = sum(r.get("calls/made", 0.0) for r in known)
+    readable = made - sum(r.get("calls/unreadable", 0.0) + r.get("calls/failed", 0.0) for r in known)
     seconds = float(timing.get("step") or sum(timing.values()))
     tokens = _number(verl, "perf/total_num_tokens")
     return {
         "step": step,
-        "reward": _mean([r["score"] for r in rewards]),
-        "success": _mean([r["acc"] for r in rewards]),
+        "reward": _mean([r["score"] for r in known]),
+        "success": _mean([r["acc"] for r in known]),
         "turns": _mean([float(m["turns"]) for m in meta]),
         "call_valid": readable / made if made else 0.0,
         "kl": _number(verl, "actor/ppo_kl"),
@@ -40,7 +42,7 @@ def summarise(
         "tokens_per_s": tokens / seconds if seconds else 0.0,
         "rollouts": len(rewards),
         "void": sum(r["void"] for r in rewards),
-        "live_groups": _live_groups(groups, [r["score"] for r in rewards]),
+        "live_groups": _live_groups([g for _, g in scored], [r["score"] for r in known]),
         "step_s": seconds,
         "timing": {name: round(float(value), 3) for name, value in timing.items()},
     }

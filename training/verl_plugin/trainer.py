@@ -1,30 +1,41 @@
 """`tool_rl`: verl's synchronous trainer that also keeps trajectories and a metrics file a person can read.
 
-Everything numerical is verl's unless `tool_rl.actor` says otherwise: by default this trainer and `sync` make the same
-update of the same batch.
+Everything numerical is verl's unless `tool_rl.advantage` or `tool_rl.actor` says otherwise: by default this trainer and
+`sync` make the same update of the same batch. A rollout that the infrastructure failed is never part of one.
 """
 from __future__ import annotations
 
+import functools
 import json
+import logging
 import time
 from pathlib import Path
 from typing import Any
 
-import torch
-import transfer_queue as tq
-from tensordict import TensorDict
+from omegaconf import OmegaConf
+from torch import Tensor
 from transfer_queue import KVBatchMeta
 from verl.trainer.ppo.v1.trainer_base import register_trainer
 from verl.trainer.ppo.v1.trainer_sync import PPOTrainerSync
+from verl.utils.debug import marked_timer
 
 from environment.core.errors import StageError
-from training.advantages.downsample import downsampled_advantages
+from environment.core.trajectory import Trajectory
+from training.advantages.settings import AdvantageSettings
+from training.rollout.metrics import notes, rollout_metrics
+from training.rollout.probe import probe_dataset
+from training.verl_plugin.advantage import Plan, compute
+from training.verl_plugin.columns import is_padding, read_column
+from training.verl_plugin.entropy import entropy_and_scope, scope_masks
+from training.verl_plugin.refills import Refills
 from training.verl_plugin.step_file import StepFile
 from training.verl_plugin.step_metrics import summarise
 
 POLL_S = 0.2
 """Seconds between two looks at whether a step's rollouts are complete. verl looks every two, so that a step waits one
 for nothing on average: a thirtieth of a step on a CPU."""
+
+logger = logging.getLogger(__name__)
 
 
 @register_trainer("tool_rl")
@@ -40,6 +51,11 @@ class ToolRlTrainer(PPOTrainerSync):
     def trainer_mode(self, _value: str) -> None:
         """Ignore the configured name, which only chose this class."""
 
+    def _init_dataloader(self) -> None:
+        """Load the rows, and see before anything else is started that the first one reaches the model as meant."""
+        super()._init_dataloader()
+        probe_dataset(self.train_dataset, self.tokenizer, self.config)
+
     def on_init_end(self) -> None:
         """Drop metrics of steps that the restored checkpoint does not know, then load the weights into the engine."""
         super().on_init_end()
@@ -47,6 +63,11 @@ class ToolRlTrainer(PPOTrainerSync):
         self._run = Path(self.config.tool_rl.run_dir)
         self._steps = StepFile(self._run)
         self._steps.settle(self.global_steps)
+        self._before: dict[str, float] | None = None
+
+    @functools.cached_property
+    def _refills(self) -> Refills:
+        return Refills(self._plan().settings.max_refills * int(self.config.data.train_batch_size))
 
     def step(self, metrics: dict[str, Any], timing_raw: dict[str, float]) -> KVBatchMeta:
         """Remember what the step was, for `_save_checkpoint`."""
@@ -60,44 +81,69 @@ class ToolRlTrainer(PPOTrainerSync):
         super()._save_checkpoint()
 
     def _compute_advantage(self, batch: KVBatchMeta, metrics: dict[str, Any]) -> KVBatchMeta:
-        """Stop the run where nothing can be learnt because the infrastructure failed every rollout of a step."""
-        stop_if_all_void(_column(batch, batch.keys, "extra_fields"), self.global_steps)
-        batch = super()._compute_advantage(batch, metrics)
-        keep = self.config.tool_rl.actor.keep_per_group
-        return batch if keep is None else self._downsample(batch, int(keep))
+        """Run the advantage pipeline; stop the run where the infrastructure failed every rollout of a step."""
+        extra = read_column(batch, batch.keys, "extra_fields")
+        stop_if_all_void(extra, self.global_steps)
+        estimate = functools.partial(super()._compute_advantage, metrics=metrics)
+        entropy = functools.partial(self._entropy, batch, extra)
+        done, more = compute(batch, extra, self._plan(), estimate, entropy)
+        metrics.update(more)
+        return done
 
-    def _downsample(self, batch: KVBatchMeta, keep: int) -> KVBatchMeta:
-        """Replace the advantages by those of the widest rollouts of each group; the engine skips the others."""
-        groups = [str(uid) for uid in _column(batch, batch.keys, "uid")]
-        fields = ["rm_scores", "response_mask"]
-        data = tq.kv_batch_get(keys=batch.keys, partition_id=str(batch.partition_id), select_fields=fields)
-        rewards = torch.stack([row.sum() for row in data["rm_scores"].unbind(0)])
+    def _plan(self) -> Plan:
+        ours = self.config.tool_rl
+        settings = AdvantageSettings.model_validate(_plain(ours.get("advantage")))
+        keep = ours.actor.keep_per_group
         by_std = bool(self.config.algorithm.get("norm_adv_by_std_in_grpo", True))
-        advantages = downsampled_advantages(rewards, groups, keep, by_std)
-        rows = [a * mask.float() for a, mask in zip(advantages, data["response_mask"].unbind(0), strict=True)]
-        nested = torch.nested.as_nested_tensor(rows, layout=torch.jagged)
-        written = TensorDict({"advantages": nested}, batch_size=len(rows))
-        return tq.kv_batch_put(keys=batch.keys, partition_id=str(batch.partition_id), fields=written)
+        return Plan(settings, None if keep is None else int(keep), by_std)
+
+    def _entropy(self, batch: KVBatchMeta, extra: list[dict[str, Any]], live: Tensor) -> tuple[Tensor, Tensor]:
+        """Return token entropies of the live rows and which of them count; from one more pass where verl made none."""
+        scope = scope_masks(batch, extra, live, self.tokenizer, self._plan().settings.egpo)
+        correction = self.config.algorithm.get("rollout_correction") or {}
+        infer = self._infer_entropy if correction.get("bypass_mode", False) else None
+        with marked_timer("entropy", self.timing_raw):
+            ranks = max(self.actor_rollout_wg._dispatch_info["actor"]) + 1
+            return entropy_and_scope(batch, scope, infer, ranks)
+
+    def _infer_entropy(self, part: KVBatchMeta) -> None:
+        temperature = self.config.actor_rollout_ref.rollout.temperature
+        part.extra_info = {"calculate_entropy": True, "compute_loss": False, "temperature": temperature}
+        self.actor_rollout_wg.compute_log_prob(part)
+
+    def _add_prompts_to_generate(self, num_prompts: int) -> int:
+        """Count what dynamic sampling asks for, so that prompts nobody can learn from don't keep a step for ever."""
+        self._refills.take(num_prompts, self.global_steps)
+        return super()._add_prompts_to_generate(num_prompts)
 
     def _compute_metrics(
         self, batch: KVBatchMeta, metrics: dict[str, Any], timing_raw: dict[str, float], global_steps: int, epoch: int
     ) -> None:
         super()._compute_metrics(batch, metrics, timing_raw, global_steps, epoch)
         row = self._record(batch, metrics, timing_raw)
-        metrics.update({f"tool_rl/{name}": value for name, value in row.items() if isinstance(value, float)})
+        figures = {name: value for name, value in row.items() if isinstance(value, float)}
+        metrics.update({f"tool_rl/{name}": value for name, value in figures.items()})
         self._steps.append(row)
+        for note in row["notes"]:
+            logger.warning(note)
+        self._before = figures
 
     def _record(self, batch: KVBatchMeta, metrics: dict[str, Any], timing: dict[str, float]) -> dict[str, Any]:
         """Keep the step's rollouts and return its line."""
-        keys = [k for k, tag in zip(batch.keys, batch.tags, strict=True) if not tag.get("is_padding", False)]
-        extra = _column(batch, keys, "extra_fields")
-        groups = [str(uid) for uid in _column(batch, keys, "uid")]
-        rows = [json.loads(fields["trajectory"]) for fields in extra]
-        scores = [fields["reward_extra_info"] for fields in extra]
-        self._keep_rollouts(rows, scores, self.global_steps)
+        keys = [k for k, tag in zip(batch.keys, batch.tags, strict=True) if not is_padding(tag)]
+        extra = read_column(batch, keys, "extra_fields")
+        groups = [str(uid) for uid in read_column(batch, keys, "uid")]
+        # Rollouts of another agent loop carry no trajectory; their scores count all the same.
+        rows = [json.loads(fields["trajectory"]) for fields in extra if "trajectory" in fields]
+        scores = [{"void": 0.0, "acc": 0.0, **fields.get("reward_extra_info", {})} for fields in extra]
+        if len(rows) == len(extra):
+            self._keep_rollouts(rows, scores, self.global_steps)
         line = summarise(scores, [row["meta"] for row in rows], groups, metrics, timing, self.global_steps)
+        told = rollout_metrics([Trajectory.from_json(row) for row in rows])
+        told |= {name: float(value) for name, value in metrics.items() if name.startswith("advantage/")}
+        words = notes(self.global_steps, told, self._before)
         verl = {name: float(value) for name, value in metrics.items() if _is_number(value)}
-        return {**line, "time": round(time.time(), 3), "verl": verl}
+        return {**line, **told, "notes": words, "time": round(time.time(), 3), "verl": verl}
 
     def _keep_rollouts(self, rows: list[dict[str, Any]], scores: list[dict[str, Any]], step: int) -> None:
         path = self._run / "rollouts" / f"step_{step:05d}.jsonl"
@@ -112,18 +158,16 @@ class ToolRlTrainer(PPOTrainerSync):
 
 def stop_if_all_void(extra: list[dict[str, Any]], step: int) -> None:
     """Raise StageError with the first cause if no rollout of the step was more than a failure of the infrastructure."""
-    if any(not fields["reward_extra_info"]["void"] for fields in extra):
+    if any(not fields.get("reward_extra_info", {}).get("void", 0.0) for fields in extra):
         return
     cause = json.loads(extra[0]["trajectory"])["error"] if extra else "no rollout came back"
     fix = "read the log of the stage from its first error; the same command continues from the last checkpoint"
     raise StageError(f"every rollout of step {step} failed", where="rl", got=cause, fix=fix)
 
 
-def _column(batch: KVBatchMeta, keys: list[str], name: str) -> list[Any]:
-    """Fetch a non-tensor column as a list; the queue gives a list or a stack, depending on its backend."""
-    data = tq.kv_batch_get(keys=keys, partition_id=str(batch.partition_id), select_fields=[name])
-    column: Any = data[name]
-    return list(column.tolist()) if hasattr(column, "tolist") else list(column)
+def _plain(section: Any) -> Any:
+    """Return a section as plain containers; an empty one where a run's configuration is older than the section."""
+    return {} if section is None else OmegaConf.to_container(section, resolve=True)
 
 
 def _is_number(value: object) -> bool:

@@ -174,3 +174,44 @@ def test_a_served_world_needs_an_address_without_a_login_and_rows(tmp_path: Any)
     assert problems(served, "tool_rl.world.url=http://127.0.0.1:8400", **knobs) == {}
     assert set(problems(served, "tool_rl.world.url=127.0.0.1:8400", **knobs)) == {"tool_rl.world.url"}
     assert set(problems(served, "tool_rl.world.path=x.db", **knobs)) == {"tool_rl.world.path", "tool_rl.world.url"}
+def test_mistakes_in_the_advantage_pipeline_are_found_together() -> None:
+    found = problems(
+        "tool_rl.advantage.egpo.alpha=1.0",
+        "tool_rl.advantage.egpo.scope=cotton",
+        "tool_rl.advantage.gate=accuracy",
+        "tool_rl.advantage.egpo.lamb=0.4",
+        "tool_rl.advantage.masks.overlong=groups",
+    )
+    assert set(found) == {
+        f"tool_rl.advantage.{key}" for key in ("egpo.alpha", "egpo.scope", "gate", "egpo.lamb", "masks.overlong")
+    }
+    assert found["tool_rl.advantage.egpo.scope"].nearest == "cot"
+    assert found["tool_rl.advantage.masks.overlong"].nearest == "group"
+    assert found["tool_rl.advantage.egpo.lamb"].nearest == "tool_rl.advantage.egpo.lam"
+
+
+def test_shaping_needs_one_advantage_a_rollout() -> None:
+    found = problems("algorithm=egpo", "algorithm.adv_estimator=gae", "tool_rl.advantage.recentre=true")
+    assert {"tool_rl.advantage.egpo.enabled", "tool_rl.advantage.recentre"} <= set(found)
+    assert "rloo" in str(found["tool_rl.advantage.recentre"].expected)
+    for estimator in ("grpo", "rloo", "opo"):
+        assert problems("algorithm=egpo", f"algorithm.adv_estimator={estimator}") == {}
+
+
+def test_groups_are_told_apart_by_outcome() -> None:
+    assert problems("algorithm.filter_groups.enable=true") == {}
+    wrong = problems("algorithm.filter_groups.enable=true", "algorithm.filter_groups.metric=reward")
+    assert set(wrong) == {"algorithm.filter_groups.metric"}
+
+
+def test_downsampled_groups_are_grpos() -> None:
+    keep = "tool_rl.actor.keep_per_group=2"
+    assert problems(keep) == {}
+    assert set(problems(keep, "algorithm=rloo")) == {"algorithm.adv_estimator"}
+
+
+@pytest.mark.parametrize("algorithm", ["grpo", "egpo", "dr_grpo", "rloo"])
+def test_only_egpo_shapes(algorithm: str) -> None:
+    settings = launch(f"algorithm={algorithm}").settings.advantage
+    assert settings.shapes == settings.egpo.enabled == (algorithm == "egpo")
+    assert settings.egpo.scope == "assistant", "the tiny model writes no chain of thought"

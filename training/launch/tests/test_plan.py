@@ -111,3 +111,10 @@ def test_a_slow_validator_is_not_waited_for() -> None:
     began = time.monotonic()
     verdict = VerlCheck(tiny().config, program="import time; time.sleep(60)", patience_s=0.5).result()
     assert "no answer in time" in verdict.words and time.monotonic() - began < 10
+
+
+def test_the_plan_says_what_shapes_advantages_and_what_it_costs() -> None:
+    assert "advantages      grpo\n" in planned()
+    text = planned("algorithm=egpo", "tool_rl.advantage.recentre=true")
+    assert "grpo, EGPO (lambda 0.4, alpha 2, entropy of assistant), re-centred; one more forward pass" in text
+    assert "forward pass" not in planned("algorithm=egpo", profile="gpu"), "verl computes them with the old log-probs"

@@ -26,7 +26,7 @@ from environment.core.trajectory import StopReason, Trajectory
 from environment.server.opening import write_reference
 from environment.session.prompt import call_text
 from training.reward.score import Score
-from training.rollout.loop import VOID, ToolRlAgentLoop, rollout_output
+from training.rollout.loop import VOID, ToolRlAgentLoop, _Played, rollout_output
 from training.rollout.tokens import TokenPolicy
 
 CONFIG = Path(__file__).parents[2] / "launch" / "config"
@@ -171,3 +171,24 @@ def test_a_reference_to_another_world_or_to_nobody_gives_void_rollouts_with_the_
         out = rollout(served[1], TASK, [])
         assert out.extra_fields["reward_extra_info"]["void"] == 1.0
         assert words in json.loads(out.extra_fields["trajectory"])["error"]
+
+
+def test_a_rollout_the_infrastructure_failed_is_played_again(loop, monkeypatch):
+    """The second try succeeds: its trajectory and its score stand, and the number of the try is told."""
+    fine = Trajectory("t1", (), (), (), (), StopReason.ANSWER, answer="Oslo")
+    good = _Played(None, fine, Score(score=1.0, components={}, acc=True), (0.5,))
+    bad = _Played(None, Trajectory("t1", (), (), (), (), StopReason.INFRASTRUCTURE, error="disk"), VOID, ())
+    tries = [bad, good, bad]
+
+    async def play(*_args):
+        return tries.pop(0)
+
+    monkeypatch.setattr(loop, "_play", play)
+    loop.settings["rollout"] = {"retries": 2}
+    out = asyncio.run(loop.run({}, extra_info={}, global_steps=3, session_id=1))
+    row = json.loads(out.extra_fields["trajectory"])
+    assert row["stop"] == "answer" and row["meta"]["attempt"] == 1 and len(tries) == 1
+    assert out.extra_fields["turn_scores"] == [0.5]
+    loop.settings["rollout"] = {"retries": 0}
+    out = asyncio.run(loop.run({}, extra_info={}, global_steps=3, session_id=1))
+    assert out.extra_fields["reward_extra_info"]["void"] == 1.0
