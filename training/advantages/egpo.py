@@ -28,11 +28,11 @@ def mean_entropy(entropy: Tensor, scope: Tensor) -> tuple[Tensor, Tensor]:
     """Return each rollout's mean entropy over its tokens in scope, 0 without any, and the number of these tokens.
 
     Args:
-        entropy: (rows, tokens) float, nats; only positions in scope are read.
-        scope: (rows, tokens) bool.
+        entropy: (rows, tokens) float32, nats, finite everywhere.
+        scope: (rows, tokens) float32, 1 for a token in scope, else 0.
     """
     counts = scope.sum(-1)
-    total = torch.where(scope, entropy, 0.0).sum(-1)
+    total = (entropy * scope).sum(-1)
     return total / counts.clamp_min(1), counts
 
 

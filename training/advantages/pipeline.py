@@ -22,7 +22,7 @@ from training.advantages.tokens import spread_over_tokens, tokens_of_turns
 from training.advantages.turn_credit import turn_credit
 
 EntropyOf = Callable[[Tensor], tuple[Tensor, Tensor]]
-"""From a (rows,) bool mask of the rollouts whose entropy matters to (entropy, scope), both (rows, tokens)."""
+"""From a (rows,) bool mask of the rollouts whose entropy matters to (entropy, scope), both (rows, tokens) float32."""
 
 
 @dataclass(frozen=True)
@@ -67,8 +67,8 @@ def shape(
         ones = rollouts.mask.sum(-1, keepdim=True)
         tokens = tokens_of_turns(rollouts.mask, rollouts.spans) if by_turn else ones
         columns = recentred(columns, tokens, rollouts.group, trained & ~rollouts.padding)
-    spread = spread_over_tokens(columns, rollouts.spans, rollouts.mask.shape[1]) if by_turn else columns
-    return Shaped(spread * rollouts.mask, metrics)
+    mask = rollouts.mask
+    return Shaped(spread_over_tokens(columns, rollouts.spans, mask) if by_turn else columns * mask, metrics)
 
 
 def _with_entropy(

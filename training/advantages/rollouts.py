@@ -15,9 +15,9 @@ class Rollouts:
     groups: tuple[str, ...]
     """Prompt of each rollout."""
     mask: Tensor
-    """(rows, tokens) 1 where the model wrote the token, 0 for observations and beyond a row's end."""
+    """(rows, tokens) float32, 1 where the model wrote the token, 0 for observations and beyond a row's end."""
     spans: Tensor
-    """(rows, turns, 2) int64, [start, end) of each assistant turn; (0, 0) for turns a rollout did not reach."""
+    """(rows, turns, 2) int64, [start, end) of each assistant turn, all written by the model; (0, 0) for none."""
     turn_rewards: Tensor
     """(rows, turns) float, 0 for turns a rollout did not reach."""
     acc: Tensor

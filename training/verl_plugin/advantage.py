@@ -75,7 +75,7 @@ def read_rollouts(batch: KVBatchMeta, extra: list[dict[str, Any]], masks: list[T
     rewards = [torch.nn.functional.pad(r[:turns], (0, turns - min(len(r), turns))) for r in rewards]
     return Rollouts(
         groups=tuple(str(uid) for uid in read_column(batch, batch.keys, "uid")),
-        mask=padded(masks),
+        mask=padded(masks).float(),
         spans=padded(spans),
         turn_rewards=torch.stack(rewards),
         acc=_marks([info.get("acc", 0.0) for info in logged]),

@@ -75,7 +75,7 @@ def entropy_and_scope(
     infer: Callable[[KVBatchMeta], Any] | None,
     multiple: int,
 ) -> tuple[Tensor, Tensor]:
-    """Return (rows, tokens) entropies and scope; 0 for rows without a token in scope.
+    """Return (rows, tokens) float32 entropies and scope (1 or 0); 0 for rows without a token in scope.
 
     Args:
         multiple: rows of a pass must divide by it (the data-parallel ranks); further rows fill it up.
@@ -86,4 +86,4 @@ def entropy_and_scope(
     if rows:
         for i, found in zip(rows, entropies(batch, rows, infer), strict=True):
             values[i] = found.float()
-    return padded(values), padded(scope)
+    return padded(values), padded(scope).float()

@@ -38,7 +38,7 @@ class _Parameters(OpenAIFunctionParametersSchema):
 
 class _Function(OpenAIFunctionSchema):
     model_config = ConfigDict(extra="allow")
-    parameters: _Parameters
+    parameters: _Parameters = _Parameters(type="object", properties={}, required=[])
 
 
 class _Tool(OpenAIFunctionToolSchema):

@@ -25,6 +25,9 @@ OSLO, ROME = call_text("find", {"q": "Oslo"}), call_text("find", {"q": "Rome"})
 class OneCity:
     """Knows Oslo, is too slow for Bergen, and breaks at Atlantis."""
 
+    def __init__(self):
+        self.schemas = {"find": FIND}
+
     def call(self, name, arguments):
         if arguments.get("q") == "Atlantis":
             raise OSError("disk")

@@ -29,7 +29,7 @@ def rollouts(groups, lengths=None, **columns):
     turns = max(map(len, lengths))
     spans = torch.zeros(rows, turns, 2, dtype=torch.int64)
     width = max(sum(n + 2 for n in row) for row in lengths)
-    mask = torch.zeros(rows, width, dtype=torch.int64)
+    mask = torch.zeros(rows, width)
     for i, row in enumerate(lengths):
         here = 0
         for t, n in enumerate(row):
@@ -63,5 +63,5 @@ def batches(draw):
     seed = draw(st.integers(0, 999))
     generator = torch.Generator().manual_seed(seed)
     entropy = torch.rand(batch.mask.shape, generator=generator) * draw(st.sampled_from([0.1, 1.0, 4.0]))
-    scope = (torch.rand(batch.mask.shape, generator=generator) < 0.5) & batch.mask.bool()
+    scope = (torch.rand(batch.mask.shape, generator=generator) < 0.5) * batch.mask
     return batch, rewards, entropy, scope

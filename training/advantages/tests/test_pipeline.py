@@ -56,7 +56,7 @@ def test_padding_of_tokens_and_rows_does_not_matter(case, more):
     zeros = torch.zeros(2, wide["e"].shape[1])
     got = run(
         filled, torch.cat([rewards, torch.zeros(2)]), torch.cat([wide["e"], zeros + 9]),
-        torch.cat([wide["s"], zeros.bool()]), ALL_ON,
+        torch.cat([wide["s"], zeros]), ALL_ON,
     )  # fmt: skip
     want = run(batch, rewards, entropy, scope, ALL_ON)
     assert torch.allclose(got[:-2, : want.shape[1]], want, atol=1e-6)
@@ -103,7 +103,7 @@ def test_weights_of_nothing_change_nothing():
         turn_credit=TurnCreditSettings(enabled=True, weight=0), egpo=EgpoSettings(enabled=True, lam=0)
     )
     ones = torch.ones(batch.mask.shape)
-    got = shape(batch, everyone(batch), base, config, lambda live: (ones, batch.mask.bool())).advantages
+    got = shape(batch, everyone(batch), base, config, lambda live: (ones, batch.mask)).advantages
     assert torch.equal(got, base.unsqueeze(-1) * batch.mask)
 
 
@@ -120,7 +120,7 @@ def test_who_is_not_trained_gets_nothing_from_any_step():
     every, some = torch.ones(3, dtype=torch.bool), torch.tensor([True, True, False])
     ones = torch.ones(batch.mask.shape)
     base = torch.tensor([1.0, -1.0, 0.7])
-    got = shape(batch, Selection(every, some, {}), base, ALL_ON, lambda live: (ones, batch.mask.bool())).advantages
+    got = shape(batch, Selection(every, some, {}), base, ALL_ON, lambda live: (ones, batch.mask)).advantages
     assert not got[2].any() and got[:2].any()
 
 
@@ -130,7 +130,7 @@ def test_entropy_is_asked_only_where_it_can_matter_and_what_it_did_is_told():
 
     def entropy(live):
         asked.append(live.tolist())
-        return torch.full(batch.mask.shape, 9.0), batch.mask.bool()
+        return torch.full(batch.mask.shape, 9.0), batch.mask
 
     config = AdvantageSettings(egpo=EgpoSettings(enabled=True))
     told = shape(batch, everyone(batch), torch.tensor([1.0, -1.0, 0.0, 0.0]), config, entropy).metrics

@@ -104,7 +104,7 @@ def test_shaping_by_nothing_is_verls_bit_for_bit_too(rollouts):
         batch, extra = put_batch(ours, rollouts)
         put_batch(plain, rollouts)
         width = max(len(ours.rows[k]["response_mask"]) for k in batch.keys)
-        nothing = torch.zeros(len(batch), width), torch.zeros(len(batch), width, dtype=torch.bool)
+        nothing = torch.zeros(len(batch), width), torch.zeros(len(batch), width)
         compute(batch, extra, plan(config), verls(ours), lambda live: nothing)
         verls(plain)(batch)
     for key in batch.keys:
@@ -177,7 +177,7 @@ def test_egpo_asks_for_live_rows_and_pads_stay_out(queue):
 
     def entropy(live):
         asked.append(live.tolist())
-        return torch.full((5, 5), 9.0), live[:, None] & (torch.arange(5) < 3)
+        return torch.full((5, 5), 9.0), live[:, None] * (torch.arange(5) < 3).float()
 
     config = AdvantageSettings(egpo=EgpoSettings(enabled=True))
     _, told = compute(batch, extra, plan(config), verls(queue), entropy)

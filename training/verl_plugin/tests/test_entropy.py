@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import math
+from typing import Any
 
 import pytest
 
@@ -31,8 +32,8 @@ def toy_weights():
     return after
 
 
-def engine():
-    made = object.__new__(CpuFSDPEngine)
+def engine() -> Any:
+    made: Any = object.__new__(CpuFSDPEngine)
     made.get_data_parallel_group = lambda: None
 
     def model(packed, places, labels, temperature, with_entropy):

@@ -29,6 +29,15 @@ def test_rates_are_means_and_dead_groups_are_counted():
     assert "entropy" not in line, "what was not computed is no zero"
 
 
+def test_void_rollouts_are_counted_and_not_scored():
+    rollouts = [rollout(1.0, 1.0), rollout(0.5, 0.0), rollout(0.0, 0.0, made=0.0)]
+    rewards, meta = map(list, zip(*rollouts, strict=True))
+    rewards[2]["void"] = 1.0
+    line = summarise(rewards, meta, ["a", "a", "b"], {}, {"step": 1.0}, 1)
+    assert line["reward"] == 0.75 and line["success"] == 0.5 and line["void"] == 1.0
+    assert line["live_groups"] == 1.0 and line["rollouts"] == 3
+
+
 @pytest.mark.parametrize(("line", "step"), [('{"step": 3}', 3), ('{"st', float("inf")), ("[]", float("inf"))])
 def test_a_torn_line_counts_as_never_written(line, step):
     assert written_step(line) == step

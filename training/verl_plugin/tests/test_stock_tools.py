@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import importlib.util
 import json
+from typing import Any
 
 import pytest
 
@@ -47,7 +48,7 @@ def tokenizer(tmp_path_factory):
     return AutoTokenizer.from_pretrained(folder)
 
 
-def tools():
+def tools() -> list[Any]:
     return load_all_tools(str(CONFIG_DIR / "bfcl_tool_config.yaml"), None)
 
 
@@ -122,10 +123,11 @@ def test_the_stock_loop_plays_an_episode_in_our_world(world, tokenizer, monkeypa
     config = _stock_config()
 
     async def play():
-        script = Script(tokenizer, turns)
+        script: Any = Script(tokenizer, turns)
+        nothing: Any = None
         loop = ToolAgentLoop(
-            trainer_config=DictConfigWrap(config), server_manager=script, tokenizer=tokenizer, processor=None,
-            dataset_cls=None, data_config=DictConfigWrap(config.data), hf_model_type="qwen3",
+            trainer_config=DictConfigWrap(config), server_manager=script, tokenizer=tokenizer, processor=nothing,
+            dataset_cls=nothing, data_config=DictConfigWrap(config.data), hf_model_type="qwen3",
             tools=ToolListWrap(tools()),
         )  # fmt: skip
         offered = {"tool_selection": [SEARCH, "Search_Hotels"]}
