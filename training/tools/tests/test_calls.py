@@ -17,6 +17,7 @@ FIND = ToolSchema("find", "find", {"type": "object", "properties": {"q": {"type"
 class Here:
     def __init__(self):
         self.schemas = {"find": FIND}
+
     def call(self, name, arguments):
         if arguments.get("q") == "Atlantis":
             raise OSError("disk")
