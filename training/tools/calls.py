@@ -51,7 +51,7 @@ class ToolCalls:
         self.calls.append(call)
         self.results.append(result)
         if ok:
-            self.ledger.extend(observed(call.id, seen.seen))
+            self.ledger.extend(observed([(call.id, seen)]))
         return result
 
     def as_log(self) -> dict[str, float]:

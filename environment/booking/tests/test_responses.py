@@ -33,7 +33,7 @@ def test_every_answer_of_the_simulated_site_has_the_stated_shape(world: SeedWorl
 def test_a_shape_tells_most_other_tools_answers_apart(world: SeedWorld) -> None:
     answers = {tool: world.call(tool, arguments).value for tool, arguments in planned_calls(world)}
     taken = [(t, o) for t in SCHEMAS for o, value in answers.items() if o != t and SHAPES.problem(t, value) is None]
-    assert len(taken) < 0.06 * 40 * 39, Counter(t for t, _ in taken).most_common(8)
+    assert len(taken) < 0.07 * 40 * 39, Counter(t for t, _ in taken).most_common(8)
     strict = {"Search_Hotels", "Search_Flights", "Search_Car_Rentals", "Search_Taxi", "Get_Availability_Calendar"}
     assert not [pair for pair in taken if pair[0] in strict and pair[1] != "Search_Flights_Multi_Stops"]
 
