@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import math
 import re
+from collections import Counter
 from typing import Any
 
 from BFCL.parse.reading import MAX_DEPTH
@@ -105,8 +106,8 @@ def _no_constant(word: str) -> float:
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     made = dict(pairs)
     if len(made) < len(pairs):
-        names = [name for name, _ in pairs]
-        twice = next(name for at, name in enumerate(names) if name in names[:at])
+        left = Counter(name for name, _ in pairs)
+        twice = next(name for name, count in left.items() if count > 1)
         raise ValueError(f"duplicate key {json.dumps(twice[:60])}")
     return made
 

@@ -78,6 +78,7 @@ def test_what_the_reference_links_by_equal_values_is_counted(workflows: list[Dra
     assert legs > 60 and destinations >= 23 and missed >= legs + destinations
 
 
+@pytest.mark.slow
 def test_every_pattern_gives_rows_in_the_simulated_world(
     long_patterns: tuple[Pattern, ...], long_index: WorldIndex
 ) -> None:

@@ -144,6 +144,7 @@ def test_importing_preprocessing_prints_nothing(rows: Path, tmp_path: Path, caps
     assert capsys.readouterr() == ("", "")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "records", "dialogues"), [("bfcl_training_3_per_workflow", 101, 101), ("eval_100", 100, 0)]
 )

@@ -28,7 +28,9 @@ def spread_over_tokens(columns: Tensor, spans: Tensor, mask: Tensor) -> Tensor:
     values = columns[:, :1] * mask
     # Filling slices of an array costs a tenth of doing it on tensors, and a fifth of an index for every token.
     filled = values.numpy()
-    for row, (numbers, turns) in enumerate(zip(columns[:, 1:].tolist(), spans.tolist(), strict=True)):
+    by_row: list[list[float]] = columns[:, 1:].tolist()
+    places: list[list[list[int]]] = spans.tolist()
+    for row, (numbers, turns) in enumerate(zip(by_row, places, strict=True)):
         for number, (start, end) in zip(numbers, turns, strict=True):
             filled[row, start:end] = number
     return values

@@ -10,6 +10,7 @@ from dataclasses import asdict
 from importlib.metadata import PackageNotFoundError, files
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 from environment.core.errors import ConfigError
 from training.model.gguf_file import LlamaFile
@@ -53,12 +54,13 @@ def convert(out: Path, gguf: Path | None = None) -> Path:
     file = LlamaFile(gguf or gguf_path())
     numbers = asdict(file.shape())
     rope = {"rope_type": "default", "rope_theta": numbers.pop("rope_theta")}
-    config = LlamaConfig(**numbers, rope_parameters=rope, tie_word_embeddings=True, dtype="bfloat16", **TOKEN_IDS)
+    more: dict[str, Any] = {**numbers, **TOKEN_IDS, "rope_parameters": rope, "dtype": "bfloat16"}
+    config = LlamaConfig(tie_word_embeddings=True, **more)
     with torch.device("meta"):
         model = LlamaForCausalLM(config)
     model.load_state_dict(file.weights(), strict=False, assign=True)
     model.tie_weights()
-    model.generation_config = GenerationConfig(**TOKEN_IDS)
+    model.generation_config = GenerationConfig(bos_token_id=1, eos_token_id=2, pad_token_id=2)
     model.save_pretrained(out)
     _save_tokenizer(out, file)
     return out

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 
 import orjson
 import pytest
@@ -11,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from BFCL.parse.formats import FORMATS, parser, reader
+from BFCL.parse.tests.growth import seconds
 from environment.core.calls import JsonValue, ParseStatus
 from environment.core.errors import ConfigError
 
@@ -148,11 +148,7 @@ def test_what_is_written_for_llama_is_read(calls: list[tuple[str, dict[str, Json
 
 @formats
 def test_time_grows_with_the_text_and_not_faster(name: str) -> None:
-    def seconds(text: str) -> float:
-        begun = time.process_time()
-        reader(name)(text)
-        return time.process_time() - begun
-
+    read = reader(name)
     for piece in [
         GOOD[name],
         "<tool_call>",
@@ -164,7 +160,8 @@ def test_time_grows_with_the_text_and_not_faster(name: str) -> None:
         '{"name":{',
         "[ ",
     ]:
-        assert seconds(piece * 8000) < 12 * seconds(piece * 1000) + 0.25
+        short, long = piece * 1000, piece * 8000
+        assert seconds(lambda text=long: read(text)) < 12 * seconds(lambda text=short: read(text)) + 0.25
 
 
 def test_an_unknown_format_is_named_with_the_nearest() -> None:

@@ -2,7 +2,6 @@
 from __future__ import annotations
 
 import json
-import time
 
 import orjson
 import pytest
@@ -10,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from BFCL.parse.hermes import MAX_DEPTH, parse_turn
+from BFCL.parse.tests.growth import seconds
 from environment.core.calls import JsonValue, ParseStatus
 
 OPEN, CLOSE = "<tool_call>", "</tool_call>"
@@ -165,11 +165,5 @@ def test_a_stray_closing_tag_is_not_a_call() -> None:
     "unit", [OPEN, OPEN + '{"', OPEN + '{"a": "x' + CLOSE, '"' + OPEN + '{"a":', CLOSE, "<think>", '"name" ']
 )
 def test_time_grows_with_the_length_only(unit: str) -> None:
-    def seconds(repeats: int) -> float:
-        started = time.process_time()
-        parse_turn(OPEN + unit * repeats, 0)
-        return time.process_time() - started
-
-    seconds(500)
-    small, large = seconds(1_000), seconds(10_000)
+    small, large = (seconds(lambda n=n: parse_turn(OPEN + unit * n, 0)) for n in (1_000, 10_000))
     assert large < 40 * small + 0.2, "ten times the text took far more than ten times as long"

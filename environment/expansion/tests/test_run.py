@@ -45,6 +45,7 @@ def names(folder: Path) -> set[str]:
     return {path.name for path in folder.iterdir()}
 
 
+@pytest.mark.slow
 def test_every_tool_is_recorded_from_nothing_and_answers_as_the_site(tmp_path: Path) -> None:
     found = expand(settings(tmp_path / "w.db"))
     assert found.report is not None and found.stopped is None and found.spent == 0
@@ -103,6 +104,7 @@ def test_a_world_of_another_seed_is_refused_and_left_alone(tmp_path: Path) -> No
     assert (tmp_path / "w.db").read_bytes() == content and not (tmp_path / "w.db.journal").exists()
 
 
+@pytest.mark.slow
 def test_the_templates_of_the_reference_are_walked(tmp_path: Path) -> None:
     chosen = settings(tmp_path / "w.db", templates=shared("workflow_templates.json"))
     found = expand(chosen)
@@ -180,6 +182,7 @@ def test_a_refused_key_ends_it_after_one_request_a_worker(tmp_path: Path) -> Non
     assert not (tmp_path / "w.db").exists()
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("key")
 def test_a_service_that_fails_now_and_then_gives_the_same_world(tmp_path: Path) -> None:
     def moody(asked: Asked) -> bytes:

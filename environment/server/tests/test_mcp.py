@@ -53,6 +53,7 @@ async def test_answers_are_those_of_the_world() -> None:
             assert found.is_error is (want.status != "ok") and status_of(found) == want.status
 
 
+@pytest.mark.slow
 async def test_the_command_speaks_it_over_standard_streams(tmp_path: Path) -> None:
     path = tmp_path / "w.db"
     size = WorldSize(cities=3, hotels=1, attractions=1, cars=1, destinations=1, dates=1)

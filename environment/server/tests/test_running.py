@@ -72,7 +72,8 @@ def test_a_step_posted_many_times_at_once_is_applied_once() -> None:
     with running() as server, ThreadPoolExecutor(8) as pool:
         name = opened(server)
         path, body = f"/v1/sessions/{name}/step", {"number": 0, "text": call(query=CITY)}
-        replies = list(pool.map(lambda _: ask(server, "POST", path, body), range(32)))
+        asked = [pool.submit(ask, server, "POST", path, body) for _ in range(32)]
+        replies = [one.result() for one in asked]
         assert all(reply == replies[0] and reply[0] == 200 for reply in replies)
         trajectory = ask(server, "DELETE", f"/v1/sessions/{name}")[1]
     assert len(trajectory["calls"]) == 1

@@ -82,6 +82,7 @@ def test_rows_that_cannot_be_replayed_are_named_and_cost_themselves(tmp_path: Pa
         assert told in result.output
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("reward", ["graduated", "toolrl"])
 @pytest.mark.parametrize("name", FILES)
 def test_the_reference_records_all_earn_one(name: str, reward: str) -> None:

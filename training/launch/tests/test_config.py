@@ -137,10 +137,11 @@ def test_settings_for_rows_of_your_own_are_keys_that_exist(profile: str, tmp_pat
     rows = tmp_path / "rows.jsonl"
     rows.write_text("{}\n", encoding="utf-8")
     launch(profile=profile, environ={"TRAIN_DATA_PATH": str(rows)})
-    names = value(launch(profile=profile), "tool_rl.records")
+    plain = launch(profile=profile)
+    names = value(plain, "tool_rl.records")
     assert isinstance(names, dict)
     for key in dotted(names):
-        value(launch(profile=profile), key)
+        value(plain, key)
 
 
 def dotted(tree: dict[str, Any], prefix: str = "") -> list[str]:

@@ -60,6 +60,7 @@ def test_what_is_left_out_is_said(tmp_path: Path) -> None:
     assert "left out: your own rows" in text and "left out: off" in text and "stored responses" in text
 
 
+@pytest.mark.slow
 def test_long_templates_are_part_of_what_the_world_is_made_of(tmp_path: Path) -> None:
     own = tmp_path / "own.yaml"
     own.write_text("patterns: []")

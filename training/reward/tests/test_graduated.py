@@ -88,6 +88,7 @@ def other_order(task: Task) -> list[int]:
     return order
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", FILES)
 def test_reference_records_do_not_depend_on_accidents(name: str) -> None:
     """Another order of independent steps, other ids everywhere and cut replies change no score."""

@@ -128,7 +128,7 @@ def rollout(world: Path, task: Task, turns: list[str]) -> Any:
     made.tokenizer = made.server_manager = made.continuous_token_builder = Bytes(turns)
     made.ct_build_initial_tokens = made.tokenizer.opening
     made.rollout_config = types.SimpleNamespace(response_length=20_000)
-    reward = OmegaConf.to_container(OmegaConf.load(CONFIG / "reward" / "graduated.yaml"))
+    reward: Any = OmegaConf.to_container(OmegaConf.load(CONFIG / "reward" / "graduated.yaml"))
     limits = {"max_turns": 9, "max_calls": 20, "max_tokens": 20_000, "max_seconds": 60.0, "max_invalid": 3,
               "parallel_calls": 4, "observation_tokens": 600}  # fmt: skip
     made.settings = {"world_path": str(world), "task": {}, "seed": 1, "limits": limits,

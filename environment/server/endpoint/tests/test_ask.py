@@ -238,7 +238,7 @@ def test_money_is_capped_by_prices_and_needs_them() -> None:
 
 
 def test_an_endpoint_that_reports_no_use_counts_as_all_that_was_held() -> None:
-    silent = (200, {"choices": [{"message": {"content": GOOD}, "finish_reason": "stop"}]}, {})
+    silent: Reply = (200, {"choices": [{"message": {"content": GOOD}, "finish_reason": "stop"}]}, {})
     _, _, asker = run(replies(silent), settings=AskSettings(max_tokens=33))
     assert asker.budget.completion == 33 and asker.budget.prompt > 0
 
@@ -268,4 +268,5 @@ def test_results_come_in_order_and_never_more_than_the_window_run(waits: Sequenc
 )
 def test_settings_that_can_not_work_are_named(wrong: dict[str, Any]) -> None:
     with pytest.raises(ConfigError, match="--"):
-        EndpointSettings(**{"base_url": "http://x/v1", "model": "m", **wrong})
+        settings: dict[str, Any] = {"base_url": "http://x/v1", "model": "m", **wrong}
+        EndpointSettings(**settings)

@@ -42,7 +42,7 @@ def test_a_good_reply_comes_at_the_first_try() -> None:
     assert waits == []
 
 
-BROKEN = [
+BROKEN: list[Reply] = [
     (200, "", {}),
     (200, "{", {}),
     (200, {"choices": []}, {}),
