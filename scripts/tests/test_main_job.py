@@ -171,7 +171,12 @@ def check_run(run: Path) -> None:
     assert (run / "hf/model.safetensors").exists() and (run / "hf/chat_template.jinja").exists()
 
 
-ONE_STEP = ["trainer.total_training_steps=1", "tool_rl.sft.steps=1", "tool_rl.sft.save_freq=1"]
+ONE_STEP = [
+    "trainer.total_training_steps=1",
+    "tool_rl.sft.steps=1",
+    "tool_rl.sft.warmup_steps=0",
+    "tool_rl.sft.save_freq=1",
+]
 
 
 def take_one_step(root: Path, *more: str, environ: Mapping[str, str] | None = None) -> set[str]:

@@ -55,11 +55,17 @@ def _prepared(config: DictConfig, paths: RunPaths, session: Path | None) -> Dict
             config.ray_kwargs.ray_init.update(
                 {"_temp_dir": str(session), "_node_ip_address": "127.0.0.1", "include_dashboard": False}
             )
-        elif config.tool_rl.device == "cpu":
-            # Workers of a running cluster inherit from its nodes, not from this process.
-            variables = {name: os.environ[name] for name in _cpu_variables(config)}
-            config.ray_kwargs.ray_init.runtime_env = {"env_vars": variables}
+        else:
+            _tell_workers(config)
     return config
+
+
+def _tell_workers(config: DictConfig) -> None:
+    """Hand the variables of this run to Ray: workers of a running cluster inherit from its nodes, not from here."""
+    names = [WORLD, *(_cpu_variables(config) if config.tool_rl.device == "cpu" else ())]
+    ray_init = config.ray_kwargs.ray_init
+    ours = {"runtime_env": {"env_vars": {name: os.environ[name] for name in names}}}
+    config.ray_kwargs.ray_init = OmegaConf.merge(ours, ray_init)
 
 
 def _train(config: DictConfig) -> None:
