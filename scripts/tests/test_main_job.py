@@ -196,6 +196,7 @@ def take_one_step(root: Path, *more: str, environ: Mapping[str, str] | None = No
         end(process, signal.SIGTERM)
     assert line["rollouts"] == 16 and line["void"] == 0
     assert len(shards) == 2
+    assert not [name for name in ("outputs", "tool-rl") if Path(name).exists()], "left behind where the job was started"
     return listeners
 
 

@@ -26,6 +26,9 @@ def run_sft(config: DictConfig, run_dir: Path) -> Path:
         os.environ[cpu_env.TRAIN_LAYERS] = str(config.tool_rl.sft.train_layers)
     cpu_env.set_defaults(cpu_env.loopback_environment())
     checkpoints = run_dir / "checkpoints" / "sft"
+    checkpoints.mkdir(parents=True, exist_ok=True)
+    # Unless told, verl writes this file where the process stands.
+    os.environ.setdefault("VERL_FILE_LOGGER_PATH", str(checkpoints / "sft_metrics.jsonl"))
     settings = sft_config(config, paths, checkpoints)
     if ranks == 1:
         _train_here(settings)
@@ -95,8 +98,6 @@ def _verl_defaults() -> DictConfig:
 
 def _train_here(settings: DictConfig) -> None:
     """Train in this process: one rank needs no launcher, and a second start-up costs seconds."""
-    os.environ.setdefault("VERL_FILE_LOGGER_PATH", str(Path(settings.trainer.default_local_dir) / "sft_metrics.jsonl"))
-    Path(settings.trainer.default_local_dir).mkdir(parents=True, exist_ok=True)
     os.environ.update({"RANK": "0", "LOCAL_RANK": "0", "WORLD_SIZE": "1"})
     # verl's worker wants an address to exist; with the rendezvous below nothing ever listens or connects there.
     os.environ.update({"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": "0"})
@@ -112,4 +113,6 @@ def _train_ranks(settings: DictConfig, file: Path, ranks: int) -> None:
     file.parent.mkdir(parents=True, exist_ok=True)
     OmegaConf.save(settings, file, resolve=True)
     command = [sys.executable, "-m", "verl.trainer.sft_trainer"]
-    run_ranks([*command, f"--config-path={file.parent}", f"--config-name={file.stem}"], ranks, "sft")
+    # Unless told, Hydra makes a folder `outputs` where the process stands.
+    own = [f"hydra.run.dir='{file.parent}'", "hydra.output_subdir=null"]
+    run_ranks([*command, f"--config-path={file.parent}", f"--config-name={file.stem}", *own], ranks, "sft")
