@@ -278,7 +278,7 @@ def free_port() -> int:
         return probe.getsockname()[1]
 
 
-@pytest.mark.skipif("TOOL_RL_CLUSTER_TEST" not in os.environ, reason="takes TOOL_RL_CLUSTER_TEST=1 and a network address")
+@pytest.mark.skipif("TOOL_RL_CLUSTER_TEST" not in os.environ, reason="asks for TOOL_RL_CLUSTER_TEST=1 and a network")
 def test_a_cluster_of_two_nodes_takes_a_step(tmp_path: Path) -> None:
     with Cluster(Path(tempfile.mkdtemp(prefix="trl-e2e-"))) as environ:
         # Each node offers one device, so two ranks take both nodes.
