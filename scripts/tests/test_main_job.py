@@ -223,6 +223,7 @@ def weights(folder: Path) -> dict[str, Any]:
     return AutoModelForCausalLM.from_pretrained(folder).state_dict()
 
 
+@pytest.mark.skipif("TOOL_RL_SMOL_TEST" not in os.environ, reason="asks for TOOL_RL_SMOL_TEST=1 and ten minutes")
 def test_a_step_on_a_real_model_learns_from_several_turns(tmp_path: Path) -> None:
     """SmolLM2 calls tools after a short warm start, is rewarded for it, and its trained layers change."""
     done = subprocess.run(
