@@ -26,6 +26,7 @@ from environment.booking.hotels import LANDMARKS
 from environment.booking.seed_world import SeedWorld
 from environment.cache.plan import calendar
 from environment.core.calls import JsonValue, ResultStatus
+from environment.core.ports import put
 from environment.core.schema import ToolSchema
 
 Call = tuple[str, dict[str, JsonValue]]
@@ -258,13 +259,5 @@ def nested(given: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
     """Return arguments with their lists and objects built from paths: `legs[0].date` → {"legs": [{"date": ...}]}."""
     arguments: dict[str, JsonValue] = {}
     for path, value in given.items():
-        head, _, rest = path.partition("[")
-        if not rest:
-            arguments[path] = value
-            continue
-        number, _, name = rest.partition("].")
-        items: list[dict[str, JsonValue]] = arguments.setdefault(head, [])
-        while len(items) <= int(number):
-            items.append({})
-        items[int(number)][name] = value
+        put(arguments, path, value)
     return arguments

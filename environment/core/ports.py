@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, cast
 
 from environment.core.calls import JsonValue
@@ -61,6 +62,15 @@ def values_at(value: JsonValue, path: str) -> list[JsonValue]:
     return found
 
 
+def put(arguments: dict[str, JsonValue], path: str, value: JsonValue) -> None:
+    """Set the value at a path of names and indices, making the objects and list items on the way."""
+    parts = _PART.findall(path)
+    here: Any = arguments
+    for part, after in pairwise(parts):
+        here = _child(here, part, list if after.startswith("[") else dict)
+    _set(here, parts[-1], value)
+
+
 def unwrapped(value: JsonValue) -> JsonValue:
     """Return what lies under the wrapper, or the value itself where it has none."""
     if not isinstance(value, dict):
@@ -89,3 +99,16 @@ def _step(value: Any, part: str) -> Iterable[JsonValue]:
 
 def _get(item: Any, key: str) -> JsonValue:
     return item.get(key)
+
+
+def _child(here: Any, part: str, kind: type[Any]) -> Any:
+    if part.startswith("["):
+        items, number = cast("list[Any]", here), int(part[1:-1])
+        while len(items) <= number:
+            items.append(kind())
+        return items[number]
+    return here.setdefault(part, kind())
+
+
+def _set(here: Any, part: str, value: JsonValue) -> None:
+    here[int(part[1:-1]) if part.startswith("[") else part] = value

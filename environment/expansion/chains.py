@@ -8,8 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
-from typing import Any, cast
+from typing import Any
 
 from environment.core.calls import JsonValue
 from environment.core.errors import DataError
@@ -215,8 +214,8 @@ def first_item(path: str) -> str:
 
 
 _ANY_INDEX = re.compile(r"\[\d*\]")
-_FIRST_INDEX = re.compile(r"\[(\d+)\]")
 _PLACE = re.compile(r"[^.\[\]]+|\[\d+\]")
+_FIRST_INDEX = re.compile(r"\[(\d+)\]")
 
 
 def shifted(path: str, by: int) -> str | None:
@@ -226,25 +225,3 @@ def shifted(path: str, by: int) -> str | None:
     if _FIRST_INDEX.search(path) is None:
         return None
     return _FIRST_INDEX.sub(lambda found: f"[{int(found[1]) + by}]", path, count=1)
-
-
-def put(arguments: dict[str, JsonValue], path: str, value: JsonValue) -> None:
-    """Set the value at a path of names and indices, making the objects and list items on the way."""
-    parts = _PLACE.findall(path)
-    here: Any = arguments
-    for part, after in pairwise(parts):
-        here = _child(here, part, list if after.startswith("[") else dict)
-    _set(here, parts[-1], value)
-
-
-def _child(here: Any, part: str, kind: type[Any]) -> Any:
-    if part.startswith("["):
-        items, number = cast("list[Any]", here), int(part[1:-1])
-        while len(items) <= number:
-            items.append(kind())
-        return items[number]
-    return here.setdefault(part, kind())
-
-
-def _set(here: Any, part: str, value: JsonValue) -> None:
-    here[int(part[1:-1]) if part.startswith("[") else part] = value

@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 from environment.booking.draw import draw
 from environment.core.calls import JsonValue, ResultStatus, WorldAnswer
 from environment.core.canonical import canonical_key
-from environment.core.ports import unwrapped, values_at
+from environment.core.ports import put, unwrapped, values_at
 from environment.expansion.asking import Arguments, Asker
-from environment.expansion.chains import Chain, ChainStep, Link, put, shifted
+from environment.expansion.chains import Chain, ChainStep, Link, shifted
 from environment.expansion.proposals import Proposer
 
 _TRIES = 20

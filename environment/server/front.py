@@ -144,18 +144,16 @@ def _read_and(model: Any, reply: Callable[[Any], bytes], body: bytes) -> bytes:
 
 
 async def _body(receive: Receive) -> bytes:
-    """Return the body of a request; most come in one piece."""
-    message = await receive()
-    if not message.get("more_body", False):
-        return _piece(message, 0)
-    pieces = [_piece(message, 0)]
-    length = len(pieces[0])
+    """Return the body of a request; TimeoutError where its whole has not come within `BODY_S`."""
+    pieces: list[bytes] = []
+    length, more = 0, True
     async with asyncio.timeout(BODY_S):
-        while message.get("more_body", False):
+        while more:
             message = await receive()
             pieces.append(_piece(message, length))
             length += len(pieces[-1])
-    return b"".join(pieces)
+            more = bool(message.get("more_body", False))
+    return pieces[0] if len(pieces) == 1 else b"".join(pieces)
 
 
 def _piece(message: Message, before: int) -> bytes:

@@ -81,7 +81,8 @@ def entropy_and_scope(
         multiple: rows of a pass must divide by it (the data-parallel ranks); further rows fill it up.
     """
     wanted = [i for i, mask in enumerate(scope) if bool(mask.any())]
-    rows = [*wanted, *(i for i in range(len(scope)) if i not in set(wanted))][: -(-len(wanted) // multiple) * multiple]
+    others = [i for i, mask in enumerate(scope) if not bool(mask.any())]
+    rows = [*wanted, *others][: -(-len(wanted) // multiple) * multiple]
     values = [torch.zeros(len(mask)) for mask in scope]
     if rows:
         for i, found in zip(rows, entropies(batch, rows, infer), strict=True):

@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 from environment.booking.schemas import load_schemas
 from environment.booking.tests.test_schemas import shared
 from environment.core.errors import DataError
+from environment.core.ports import put
 from environment.core.schema import ToolSchema
-from environment.expansion.chains import Chain, ChainBuilder, ChainStep, Link, complete, depths, put, shifted
+from environment.expansion.chains import Chain, ChainBuilder, ChainStep, Link, complete, depths, shifted
 from environment.expansion.workflows import read_workflows, select
 
 SCHEMAS = load_schemas()

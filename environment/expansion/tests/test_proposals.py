@@ -8,8 +8,9 @@ from hypothesis import strategies as st
 
 from environment.booking.places import all_places
 from environment.booking.schemas import load_schemas
+from environment.core.ports import put
 from environment.core.validate import check_arguments
-from environment.expansion.chains import USER_PORTS, needed_ports, put
+from environment.expansion.chains import USER_PORTS, needed_ports
 from environment.expansion.proposals import DrawnProposer
 
 SCHEMAS = load_schemas()
