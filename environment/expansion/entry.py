@@ -20,7 +20,8 @@ from environment.expansion.estimate import Estimate
 from environment.expansion.expander import ExpansionSizes
 from environment.expansion.run import Expansion, dry_run, expand
 from environment.expansion.settings import ExpandMode, ExpandSettings
-from environment.upstream.modes import UpstreamKind, UpstreamSettings
+from environment.upstream.kinds import UpstreamKind
+from environment.upstream.modes import UpstreamSettings
 
 
 def main(argv: Sequence[str] | None = None, name: str = "expand_cache") -> int:

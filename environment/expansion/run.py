@@ -35,7 +35,8 @@ from environment.expansion.files import ExpansionFiles
 from environment.expansion.proposals import DrawnProposer, Proposer
 from environment.expansion.settings import ExpandMode, ExpandSettings
 from environment.expansion.workflows import read_workflows, select
-from environment.upstream.modes import UpstreamKind, open_upstream
+from environment.upstream.kinds import UpstreamKind
+from environment.upstream.modes import open_upstream
 from environment.upstream.nobody import NoUpstream
 
 Say = Callable[[str], None]

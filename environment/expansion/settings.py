@@ -8,7 +8,8 @@ from pathlib import Path
 
 from environment.core.errors import ConfigError
 from environment.expansion.expander import ExpansionSizes
-from environment.upstream.modes import UpstreamKind, UpstreamSettings
+from environment.upstream.kinds import UpstreamKind
+from environment.upstream.modes import UpstreamSettings
 
 
 class ExpandMode(StrEnum):

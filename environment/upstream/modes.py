@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from enum import StrEnum
 from pathlib import Path
 
 from environment.booking.seed_world import SeedWorld, WorldSize
@@ -18,22 +17,7 @@ from environment.core.dispatch import World
 from environment.core.errors import ConfigError
 from environment.core.schema import ToolSchema
 from environment.core.upstream import Upstream
-
-
-class Mode(StrEnum):
-    """What a world does about calls that are not recorded."""
-
-    RECORDED = "recorded"
-    RECORD = "record"
-    SIMULATED = "simulated"
-
-
-class UpstreamKind(StrEnum):
-    """Who is asked."""
-
-    SEED = "seed"
-    RAPIDAPI = "rapidapi"
-    NONE = "none"
+from environment.upstream.kinds import Mode, UpstreamKind
 
 
 @dataclass(frozen=True)

@@ -2,45 +2,30 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from environment.upstream.kinds import Mode, UpstreamKind
+
 if TYPE_CHECKING:
     from environment.core.dispatch import World
 
 
-class ModeOption(StrEnum):
-    """The values of `--mode`; the names are those of `environment.upstream.modes`."""
-
-    recorded = "recorded"
-    record = "record"
-    simulated = "simulated"
-
-
-class UpstreamOption(StrEnum):
-    """The values of `--upstream`."""
-
-    none = "none"
-    seed = "seed"
-    rapidapi = "rapidapi"
-
-
-Mode = Annotated[
-    ModeOption,
+ModeOption = Annotated[
+    Mode,
     typer.Option(help="recorded: a miss is a miss; record: ask --upstream and keep; simulated: the seed world."),
 ]
-Upstream = Annotated[UpstreamOption, typer.Option(help="Who is asked in mode record.")]
+UpstreamOption = Annotated[UpstreamKind, typer.Option(help="Who is asked in mode record.")]
 WorldSeed = Annotated[int, typer.Option(help="Of the seed world.")]
 MaxRequests = Annotated[int | None, typer.Option(help="Paid requests of rapidapi at most, tries counted.")]
 
 
 def open_in_mode(
     world: Path | None,
-    mode: ModeOption,
-    upstream: UpstreamOption,
+    mode: Mode,
+    upstream: UpstreamKind,
     world_seed: int,
     max_requests: int | None,
     schemas: Path | None,
@@ -49,5 +34,5 @@ def open_in_mode(
     from environment.booking.schemas import load_schemas
     from environment.upstream import modes
 
-    asked = modes.UpstreamSettings(modes.UpstreamKind(upstream.value), world_seed, max_requests=max_requests)
-    return modes.open_world(modes.Mode(mode.value), world, asked, load_schemas(schemas))
+    asked = modes.UpstreamSettings(upstream, world_seed, max_requests=max_requests)
+    return modes.open_world(mode, world, asked, load_schemas(schemas))

@@ -7,7 +7,8 @@ from typing import Annotated, Any
 
 import typer
 
-from scripts.cli.opening import MaxRequests, Mode, ModeOption, Upstream, UpstreamOption, WorldSeed, open_in_mode
+from environment.upstream.kinds import Mode, UpstreamKind
+from scripts.cli.opening import MaxRequests, ModeOption, UpstreamOption, WorldSeed, open_in_mode
 
 
 def serve(
@@ -17,8 +18,8 @@ def serve(
     capacity: Annotated[int, typer.Option(help="Sessions at once; more are told to come back (429).")] = 1024,
     ttl: Annotated[float, typer.Option(help="Seconds after which an untouched session is dropped.")] = 900.0,
     mcp: Annotated[bool, typer.Option("--mcp", help="Speak MCP over standard streams instead of HTTP.")] = False,
-    mode: Mode = ModeOption.recorded,
-    upstream: Upstream = UpstreamOption.none,
+    mode: ModeOption = Mode.RECORDED,
+    upstream: UpstreamOption = UpstreamKind.NONE,
     world_seed: WorldSeed = 0,
     max_requests: MaxRequests = None,
     tool_schema_path: Annotated[Path | None, typer.Option(help="Tool schemas; the BookingAPI by default.")] = None,
@@ -40,8 +41,8 @@ def serve(
         _serve_http(opened, _described(opened, mode), host, port, capacity, ttl)
 
 
-def _described(opened: Any, mode: ModeOption) -> str:
-    return f"{opened.entry_count} recorded answers" if mode is ModeOption.recorded else f"a world in mode {mode}"
+def _described(opened: Any, mode: Mode) -> str:
+    return f"{opened.entry_count} recorded answers" if mode is Mode.RECORDED else f"a world in mode {mode}"
 
 
 def _serve_http(opened: Any, what: str, host: str, port: int, capacity: int, ttl: float) -> None:

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from scripts.cli.opening import MaxRequests, Mode, ModeOption, Upstream, UpstreamOption, WorldSeed, open_in_mode
+from environment.upstream.kinds import Mode, UpstreamKind
+from scripts.cli.opening import MaxRequests, ModeOption, UpstreamOption, WorldSeed, open_in_mode
 
 if TYPE_CHECKING:
     from environment.cache.sources import Row
@@ -185,8 +186,8 @@ def ask(
     tool: Annotated[str, typer.Argument(help="Name of a tool.")],
     arguments: Annotated[str, typer.Argument(help="A JSON object.")],
     world: Annotated[Path | None, typer.Option(help="A recorded world (.db).")] = None,
-    mode: Mode = ModeOption.recorded,
-    upstream: Upstream = UpstreamOption.none,
+    mode: ModeOption = Mode.RECORDED,
+    upstream: UpstreamOption = UpstreamKind.NONE,
     world_seed: WorldSeed = 0,
     max_requests: MaxRequests = None,
     tool_schema_path: Schemas = None,
@@ -206,7 +207,7 @@ def ask(
     opened = open_in_mode(world, mode, upstream, world_seed, max_requests, tool_schema_path)
     answer = opened.call(tool, given)
     typer.echo(json.dumps({"status": answer.status, "value": answer.value}, ensure_ascii=False, indent=1))
-    if answer.status == "miss" and mode is ModeOption.recorded:
+    if answer.status == "miss" and mode is Mode.RECORDED:
         _say_nearest(opened, tool, given)
     if answer.status != "ok":
         raise typer.Exit(1)

@@ -26,7 +26,8 @@ from environment.expansion.expander import ExpansionSizes
 from environment.expansion.files import ExpansionFiles
 from environment.expansion.run import dry_run, expand
 from environment.expansion.settings import ExpandMode, ExpandSettings
-from environment.upstream.modes import UpstreamKind, UpstreamSettings
+from environment.upstream.kinds import UpstreamKind
+from environment.upstream.modes import UpstreamSettings
 from environment.upstream.tests.stub import Asked, page, reply, stub
 
 SIZE = WorldSize(cities=8, hotels=2, attractions=2, cars=2, destinations=2, dates=2)

@@ -17,7 +17,8 @@ from environment.cache.store import CachedWorld
 from environment.core.calls import ResultStatus
 from environment.core.errors import ConfigError, WorldError
 from environment.core.upstream import Upstream
-from environment.upstream.modes import Mode, UpstreamKind, UpstreamSettings, journal_of, open_upstream, open_world
+from environment.upstream.kinds import Mode, UpstreamKind
+from environment.upstream.modes import UpstreamSettings, journal_of, open_upstream, open_world
 from environment.upstream.nobody import NoUpstream
 
 SIZE = WorldSize(cities=4, hotels=1, attractions=1, cars=1, destinations=1, dates=1)
