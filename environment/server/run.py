@@ -9,11 +9,11 @@ import signal
 import socket
 from collections.abc import Callable, Generator
 from dataclasses import dataclass
-from ipaddress import ip_address
 
 import uvicorn
 
 from environment.core.errors import ConfigError
+from environment.core.net import is_loopback
 from environment.server.app import build_app
 from environment.server.opening import TOKEN_VARIABLE
 from environment.server.pool import SessionPool
@@ -38,11 +38,7 @@ class ServerSettings:
     @property
     def on_loopback(self) -> bool:
         """Tell whether only this machine can connect."""
-        if self.host == "localhost":
-            return True
-        with contextlib.suppress(ValueError):
-            return ip_address(self.host).is_loopback
-        return False
+        return is_loopback(self.host)
 
 
 def check(settings: ServerSettings, token: str | None) -> None:

@@ -13,10 +13,10 @@ import ssl
 import threading
 from collections.abc import Mapping
 from dataclasses import dataclass
-from ipaddress import ip_address
 from urllib.parse import SplitResult, urlsplit
 
 from environment.core.errors import ConfigError
+from environment.core.net import is_loopback
 from environment.core.upstream import UpstreamFailure
 
 
@@ -58,7 +58,7 @@ def check_address(url: str) -> SplitResult:
     parts = urlsplit(url)
     if parts.scheme not in ("http", "https") or not parts.hostname:
         raise ConfigError("not an address", where="upstream address", got=url, expected="https://host[:port]")
-    if parts.scheme == "http" and not _is_loopback(parts.hostname):
+    if parts.scheme == "http" and not is_loopback(parts.hostname):
         raise ConfigError(
             "an unencrypted address would show the key to everyone on the way",
             where="upstream address", got=url, fix="use https, or a server on this machine",
@@ -145,12 +145,3 @@ class _Exchange:
         if isinstance(error, ssl.SSLCertVerificationError):
             return f"{stage}: the certificate is not valid: {error.verify_message}"
         return f"{stage}: {error.strerror or type(error).__name__}" if isinstance(error, OSError) else stage
-
-
-def _is_loopback(host: str) -> bool:
-    if host == "localhost":
-        return True
-    try:
-        return ip_address(host).is_loopback
-    except ValueError:
-        return False

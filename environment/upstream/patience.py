@@ -12,8 +12,6 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
 from typing import TypeVar
 
 from environment.core.errors import ConfigError
@@ -120,15 +118,3 @@ def patiently(
 def _sleep(seconds: float, halt: threading.Event) -> None:
     if halt.wait(seconds) if seconds > 0 else halt.is_set():
         raise UpstreamStop("stopped on request")
-
-
-def seconds_asked(header: str | None) -> float | None:
-    """Return the seconds a `Retry-After` header asks for, as a number or as a date; None where it says nothing."""
-    if header is None:
-        return None
-    if header.strip().isascii() and header.strip().isdigit():
-        return float(header)
-    try:
-        return max(0.0, (parsedate_to_datetime(header) - datetime.now(UTC)).total_seconds())
-    except (ValueError, TypeError):
-        return None

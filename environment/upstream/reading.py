@@ -16,11 +16,11 @@ from typing import Any, NoReturn, cast
 
 from environment.core.calls import JsonValue, ResultStatus, WorldAnswer
 from environment.core.dispatch import failure
+from environment.core.net import seconds_asked
 from environment.core.shapes import Shapes
 from environment.core.upstream import UpstreamFailure, UpstreamStop
 from environment.upstream.endpoints import Service
 from environment.upstream.http import Reply, Transient
-from environment.upstream.patience import seconds_asked
 
 _REFUSALS = (400, 409, 410, 422)
 _PASSING = (408, 425, 429, 500, 502, 503, 504)

@@ -7,13 +7,13 @@ import random
 from collections import Counter
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
-from ipaddress import ip_address
 from types import TracebackType
 from typing import Any, Self
 from urllib.parse import urlsplit
 
 import aiohttp
 
+from environment.core.net import is_loopback, seconds_asked
 from environment.server.endpoint.failures import EndpointError, Exhausted, Fatal, Passing, classify
 
 
@@ -60,7 +60,7 @@ class Endpoint:
             headers=headers,
             connector=aiohttp.TCPConnector(limit=self.connections),
             timeout=aiohttp.ClientTimeout(total=self.retry.timeout),
-            trust_env=not is_loopback(self.base_url),
+            trust_env=not is_loopback(urlsplit(self.base_url).hostname or ""),
         )
         return self
 
@@ -100,19 +100,11 @@ class Endpoint:
             async with self._http.post(f"{self.base_url.rstrip('/')}/chat/completions", json=body) as answer:
                 text = await answer.text()
                 if answer.status != 200:
-                    raise classify(answer.status, text, self.base_url, _seconds(answer.headers.get("Retry-After")))
+                    after = seconds_asked(answer.headers.get("Retry-After"))
+                    raise classify(answer.status, text, self.base_url, after)
         except (aiohttp.ClientError, TimeoutError, OSError, UnicodeDecodeError) as error:
             raise Passing(f"no answer: {type(error).__name__}", where=self.base_url, got=str(error)) from error
         return _reply(text, self.base_url)
-
-
-def is_loopback(url: str) -> bool:
-    """Tell whether a URL points at this machine."""
-    host = urlsplit(url).hostname or ""
-    try:
-        return ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"
 
 
 def _reply(text: str, where: str) -> dict[str, Any]:
@@ -124,10 +116,3 @@ def _reply(text: str, where: str) -> dict[str, Any]:
     if not isinstance(message, dict):
         raise Passing("the answer holds no message", where=where, got=text[:300])
     return reply
-
-
-def _seconds(header: str | None) -> float | None:
-    try:
-        return max(0.0, float(header)) if header else None
-    except ValueError:
-        return None

@@ -5,17 +5,14 @@ import random
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
-from datetime import UTC, datetime, timedelta
-from email.utils import format_datetime
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from environment.core.errors import ConfigError
 from environment.core.upstream import UpstreamStop
 from environment.upstream.http import Transient
-from environment.upstream.patience import Budget, Pace, Patience, patiently, seconds_asked
+from environment.upstream.patience import Budget, Pace, Patience, patiently
 
 NEVER = threading.Event()
 
@@ -128,16 +125,3 @@ def test_threads_share_a_budget() -> None:
     with ThreadPoolExecutor(16) as pool:
         list(pool.map(spend, range(400)))
     assert len(sent) == 50
-
-
-def test_retry_after_is_read_as_seconds_and_as_a_date() -> None:
-    soon = format_datetime(datetime.now(UTC) + timedelta(seconds=30), usegmt=True)
-    assert 25 < (seconds_asked(soon) or 0) <= 30
-    assert seconds_asked("12") == 12 and seconds_asked(None) is None
-    assert [seconds_asked(t) for t in ("soon", "", "-3", "٣", "1e9", "Mon, 99 Foo")] == [None] * 6
-    assert seconds_asked("Mon, 01 Jan 2001 00:00:00 GMT") == 0
-
-
-def test_no_tries_at_all_are_refused() -> None:
-    with pytest.raises(ConfigError, match=r"Patience\.tries"):
-        Patience(0)

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from environment.server.endpoint.chat import Endpoint, Retry, is_loopback
+from environment.server.endpoint.chat import Endpoint, Retry
 from environment.server.endpoint.failures import EndpointError, Exhausted, Fatal, Passing, TooLong, classify
 from environment.server.endpoint.tests.scripted import FakeEndpoint, Reply, closed_address, failed, said
 
@@ -126,9 +126,3 @@ def test_the_key_is_sent_and_never_shown() -> None:
 @given(st.integers(300, 599), st.text(max_size=30))
 def test_every_status_is_of_one_class(status: int, body: str) -> None:
     assert isinstance(classify(status, body, "x"), Passing | Fatal | TooLong)
-
-
-@pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "[::1]", "127.8.8.8"])
-def test_loopback_is_recognised(host: str) -> None:
-    assert is_loopback(f"http://{host}:8000/v1")
-    assert not is_loopback(f"http://{host.strip('[]')}.example.org:8000/v1".replace("::1", "x"))
