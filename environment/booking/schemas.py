@@ -53,8 +53,9 @@ def _rows(source: Path) -> list[Any]:
         text = source.read_bytes()
         array = orjson.loads(text) if text.lstrip().startswith(b"[") else None
         rows = array if array is not None else [orjson.loads(line) for line in text.splitlines() if line.strip()]
-    except FileNotFoundError as error:
-        raise DataError("no such schema file", where=str(source), fix="give the path of a schema file") from error
+    except OSError as error:
+        what = f"no schema file can be read ({error.strerror})"
+        raise DataError(what, where=str(source), fix="give the path of a schema file") from error
     except orjson.JSONDecodeError as error:
         raise DataError(f"not JSON: {error}", where=str(source), expected="a JSON array or JSON Lines") from error
     if not rows:

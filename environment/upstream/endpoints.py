@@ -66,8 +66,9 @@ def read_service(path: Path = BOOKING_COM15) -> Service:
     """
     try:
         service = Service.model_validate_json(path.read_bytes())
-    except FileNotFoundError as error:
-        raise DataError("no such service file", where=str(path), fix="give a file like booking_com15.json") from error
+    except OSError as error:
+        what = f"no service file can be read ({error.strerror})"
+        raise DataError(what, where=str(path), fix="give a file like booking_com15.json") from error
     except ValidationError as error:
         first = error.errors()[0]
         place = ".".join(map(str, first["loc"]))

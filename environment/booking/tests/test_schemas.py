@@ -97,6 +97,7 @@ def test_a_bad_file_is_named_with_its_fault(tmp_path: Path, text: str, said: str
     assert "bad.json" in str(caught.value)
 
 
-def test_a_missing_file_is_named() -> None:
-    with pytest.raises(DataError, match="no such schema file"):
-        load_schemas(Path("nowhere.json"))
+@pytest.mark.parametrize("path", ["nowhere.json", "."])
+def test_what_is_no_file_is_named(path: str) -> None:
+    with pytest.raises(DataError, match="no schema file can be read"):
+        load_schemas(Path(path))

@@ -63,5 +63,5 @@ def test_a_bad_service_file_is_named_with_its_fault(tmp_path: Path, change: dict
     with pytest.raises(DataError, match=said) as caught:
         read_service(tmp_path / "s.json")
     assert "s.json" in str(caught.value)
-    with pytest.raises(DataError, match="no such service file"):
+    with pytest.raises(DataError, match="no service file can be read"):
         read_service(tmp_path / "none.json")

@@ -242,7 +242,7 @@ def test_tools_can_be_listed_shown_and_checked(tmp_path: Path) -> None:
     result = tools("check", mine)
     assert result.exit_code == 1 and "39 tool" in said(result) and "pick_up_place_id is missing" in said(result)
     assert len(said(tools("check", mine, "--all")).splitlines()) > 45
-    assert "no such schema file" in said(tools("check", tmp_path / "none.json"))
+    assert "no schema file can be read" in said(tools("check", tmp_path / "none.json"))
 
 
 def test_edges_follow_from_ports_and_judge_what_was_mined() -> None:
