@@ -81,9 +81,12 @@ def peer(python: Path, run: Path) -> list[dict[str, float]]:
 
 
 def our_measures(lines: list[dict[str, Any]]) -> list[Measure]:
-    """Return step time, its parts, and rates; the first step is dropped."""
+    """Return step time, its parts, and rates; the first step is dropped.
+
+    The checkpoint of the last step is taken off: the peer's is written after its last step.
+    """
     kept = lines[1:]
-    seconds = [line["step_s"] for line in kept]
+    seconds = [line["step_s"] - line["timing"].get("save_checkpoint", 0.0) for line in kept]
     response = [line["verl"]["response_length/mean"] * line["rollouts"] for line in kept]
     parts = {part: tuple(line["timing"][part] for line in kept) for part in ("gen", "update_actor", "update_weights")}
     timed = [Measure("ours", f"{part}_s", samples) for part, samples in parts.items()]
