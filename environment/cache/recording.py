@@ -63,6 +63,11 @@ class RecordingWorld:
         self._local = threading.local()
         self._db()
 
+    @property
+    def waits(self) -> bool:
+        """Whether the upstream waits for another machine, as `World` describes."""
+        return bool(getattr(self._upstream, "waits", False))
+
     def call(self, name: str, arguments: Mapping[str, JsonValue]) -> WorldAnswer:
         """Return the answer to one call; never raises because of what a model wrote or an upstream did.
 
@@ -79,6 +84,12 @@ class RecordingWorld:
             return self._ask(schema.name, canonical, arguments)
 
         return answer_call(self.schemas, name, arguments, look_up)
+
+    def halt(self) -> None:
+        """Ask the upstream for nothing more, where it can be told so; requests under way go on to their end."""
+        halt = getattr(self._upstream, "halt", None)
+        if halt is not None:
+            halt()
 
     def kept_count(self) -> int:
         """Return how many answers the journal holds."""

@@ -10,13 +10,15 @@
     GET    /health, /metrics
 
 Errors are `{"error": {what, where, got, expected, nearest, fix}}` with a fitting status. Work is done on the event
-loop: an answer takes microseconds, and one thread needs no locks. `Front` stands before all of it.
+loop, for an answer takes microseconds; where the world waits for an upstream, in threads. `Front` stands before all.
 """
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, ParamSpec
 
 from fastapi import FastAPI, Request, Response
+from fastapi.concurrency import run_in_threadpool
 from fastapi.exceptions import RequestValidationError
 
 from environment.cache.layout import encode
@@ -26,6 +28,8 @@ from environment.server.front import RETRY_AFTER, Front
 from environment.server.metrics import Metrics
 from environment.server.pool import SessionPool
 from environment.server.wire import BatchRequest, CallRequest, ObservationRequest, OpenRequest, StepRequest
+
+P = ParamSpec("P")
 
 
 def build_app(pool: SessionPool, token: str | None = None) -> Front:
@@ -52,24 +56,24 @@ def _sessions(app: FastAPI, answers: Answers) -> None:
     @app.post("/v1/sessions/{session}/step")
     async def step(session: str, request: StepRequest) -> Response:
         """Hand over an assistant turn; repeating the last number repeats its reply."""
-        return _json(answers.step(session, request))
+        return _json(await _worked_out(answers, answers.step, session, request))
 
     @app.post("/v1/steps")
     async def steps(request: BatchRequest) -> Response:
         """Hand over turns of many sessions. One that fails is an `error` in its place; the others go through."""
-        return _json(answers.steps(request))
+        return _json(await _worked_out(answers, answers.steps, request))
 
     @app.delete("/v1/sessions/{session}")
     async def close(session: str) -> Response:
         """End an episode and return its trajectory."""
-        return _json(answers.close(session))
+        return _json(await _worked_out(answers, answers.close, session))
 
 
 def _calls(app: FastAPI, answers: Answers) -> None:
     @app.post("/v1/call")
     async def call(request: CallRequest) -> Response:
         """Answer one call."""
-        return _json(answers.call(request))
+        return _json(await _worked_out(answers, answers.call, request))
 
     @app.get("/v1/world")
     async def world() -> Response:
@@ -79,7 +83,7 @@ def _calls(app: FastAPI, answers: Answers) -> None:
     @app.post("/get_observation")
     async def observations(request: ObservationRequest) -> Response:
         """Answer as verl-tool's tool servers do; trajectory ids are session ids, actions are turns."""
-        return _json(answers.observations(request))
+        return _json(await _worked_out(answers, answers.observations, request))
 
 
 def _state(app: FastAPI, pool: SessionPool, metrics: Metrics) -> None:
@@ -110,6 +114,11 @@ def _errors(app: FastAPI) -> None:
 
     for status in (400, 404, 405):  # a body that can't be parsed at all, no such route, another method
         app.add_exception_handler(status, no_such_thing)
+
+
+async def _worked_out(answers: Answers, work: Callable[P, bytes], *args: P.args, **kwargs: P.kwargs) -> bytes:
+    """Return what `work` says; from a thread where the world waits for others."""
+    return await run_in_threadpool(work, *args, **kwargs) if answers.pool.waits else work(*args, **kwargs)
 
 
 def _json(content: bytes, status: int = 200) -> Response:

@@ -13,6 +13,7 @@ import asyncio
 import hmac
 import time
 from collections.abc import Awaitable, Callable, MutableMapping
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Any
 
@@ -28,6 +29,8 @@ MOST_BYTES = 16 << 20
 """Of a request's body."""
 BODY_S = 20.0
 """Seconds a client may take to send a body."""
+WAITING = 64
+"""Requests at once that wait for an upstream; the rest queue up."""
 OPEN_PATHS = frozenset({"/health"})
 """Answered without a token."""
 RETRY_AFTER = (b"retry-after", b"1")
@@ -59,6 +62,7 @@ class Front:
             token: what `Authorization: Bearer …` must carry; None asks for nothing.
         """
         self.app, self._answers, self._metrics = app, answers, metrics
+        self._threads = ThreadPoolExecutor(WAITING, "world") if answers.pool.waits else None
         self._token = None if token is None else f"Bearer {token}".encode()
         self._fixed: dict[tuple[str, str], Busy] = {
             ("POST", "/v1/call"): ("/v1/call", 200, partial(_read_and, CallRequest, answers.call)),
@@ -94,13 +98,19 @@ class Front:
             return await self._pass_on(scope, body, receive, send)
         route, status, reply = busy
         try:
-            content = reply(body)
+            content = await self._reply(reply, body)
         except ValidationError:
             return await self._pass_on(scope, body, receive, send)
         except ToolRlError as error:
             status, content = error_status(error), encode({"error": error_parts(error)})
         await _send(send, status, content)
         return route, status
+
+    async def _reply(self, reply: Callable[[bytes], bytes], body: bytes) -> bytes:
+        """Return an answer; worked out in a thread where the world waits for others, so that nobody else has to."""
+        if self._threads is None:
+            return reply(body)
+        return await asyncio.get_running_loop().run_in_executor(self._threads, reply, body)
 
     def _busy(self, method: str, path: str, headers: list[tuple[bytes, bytes]]) -> Busy | None:
         """Return the busy route that a request asks for, None for any other."""

@@ -9,9 +9,10 @@ forgotten after `ttl_s`.
 from __future__ import annotations
 
 import secrets
+import threading
 import time
 from collections import Counter, OrderedDict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
@@ -81,10 +82,16 @@ class _Open:
     """Of the last step."""
     reply: Json = field(default_factory=dict[str, Any])
     """To the last step."""
+    lock: threading.Lock = field(default_factory=threading.Lock)
+    """Held while a step is taken."""
 
 
 class SessionPool:
-    """Sessions of one world, by id. Used from one thread."""
+    """Sessions of one world, by id.
+
+    For many threads: one lock over what all sessions share, held for an instant, and one a session for as long as the
+    world takes to answer a step of it.
+    """
 
     def __init__(
         self,
@@ -118,8 +125,14 @@ class SessionPool:
         """The one touched longest ago first."""
         self._closed = Recent[str, tuple[float, bytes]](CLOSED_BYTES)
         """When a session was closed, and its trajectory."""
+        self._lock = threading.RLock()
         self._functions = PerObject[ToolSchema, Json](ToolSchema.as_openai)
         self._cuts: dict[tuple[int | None, int | None], RememberedCut] = {}
+
+    @property
+    def waits(self) -> bool:
+        """Whether the world waits for something outside this process, as `World` describes."""
+        return bool(getattr(self.world, "waits", False))
 
     @property
     def open_count(self) -> int:
@@ -128,7 +141,11 @@ class SessionPool:
 
     def open(self, request: OpenRequest) -> Json:
         """Begin a session; return its id, the opening messages and the tools on offer."""
-        self.reap()
+        with self._lock:
+            self.reap()
+            return self._open(request)
+
+    def _open(self, request: OpenRequest) -> Json:
         if self.draining:
             raise Draining("the server is about to end", fix="open the session on another server")
         if self.open_count >= self.capacity:
@@ -148,10 +165,14 @@ class SessionPool:
     def step(self, name: str, request: StepRequest) -> Json:
         """Take an assistant turn; return the tool messages and whether the episode has ended."""
         found = self._touch(name)
+        with found.lock:
+            return self._step(name, found, request)
+
+    def _step(self, name: str, found: _Open, request: StepRequest) -> Json:
         if found.steps and request.number == found.steps - 1:
             if request.text != found.text:
                 raise OutOfStep("another turn was taken", where=f"session {name}", got=f"step {request.number} again")
-            self.events["repeated"] += 1
+            self._count_events(["repeated"])
             return found.reply
         if request.number != found.steps:
             expected = f"{found.steps}" + (f", or {found.steps - 1} again" if found.steps else "")
@@ -163,10 +184,8 @@ class SessionPool:
         before = session.call_count
         messages = session.step(AssistantTurn(request.text, request.tokens, request.truncated))
         found.steps, found.text = found.steps + 1, request.text
-        self.events["steps"] += 1
         statuses = [result.status.value for result in session.results_from(before)]
-        for status in statuses:
-            self.events[_EVENTS[status]] += 1
+        self._count_events(["steps", *(_EVENTS[status] for status in statuses)])
         found.reply = {
             "number": request.number, "messages": messages, "statuses": statuses, "done": session.done,
             "stop": None if session.stop is None else str(session.stop),
@@ -186,35 +205,45 @@ class SessionPool:
         if kept is not None and kept[0] > now - self.ttl_s:
             return kept[1]
         found = self._touch(name)
-        if not found.session.done:
-            found.session.abort(StopReason.INFRASTRUCTURE, "the session was closed before its end")
-        text = encode(found.session.trajectory(meta={"seconds": round(now - found.began, 3)}).to_json())
-        del self._sessions[name]
-        self._closed.put(name, (now, text), len(text))
-        self.events["closed"] += 1
+        with found.lock:  # a step under way is part of the trajectory
+            if not found.session.done:
+                found.session.abort(StopReason.INFRASTRUCTURE, "the session was closed before its end")
+            text = encode(found.session.trajectory(meta={"seconds": round(now - found.began, 3)}).to_json())
+        with self._lock:
+            self._closed.put(name, (now, text), len(text))
+            if self._sessions.pop(name, None) is not None:
+                self.events["closed"] += 1
         return text
 
     def reap(self) -> int:
         """Drop the sessions that nobody has touched for `ttl_s`; return how many."""
         limit, dropped = self._clock() - self.ttl_s, 0
-        while self._sessions:
-            name, found = next(iter(self._sessions.items()))
-            if found.touched > limit:
-                break
-            del self._sessions[name]
-            dropped += 1
-        if dropped:
-            self.events["expired"] += dropped
+        with self._lock:
+            while self._sessions:
+                name, found = next(iter(self._sessions.items()))
+                if found.touched > limit:
+                    break
+                del self._sessions[name]
+                dropped += 1
+            if dropped:
+                self.events["expired"] += dropped
         return dropped
 
+    def _count_events(self, names: Sequence[str]) -> None:
+        with self._lock:
+            for name in names:
+                self.events[name] += 1
+
     def _touch(self, name: str) -> _Open:
-        self.reap()
-        found = self._sessions.get(name)
-        if found is None:
-            raise UnknownSession("no such session", got=name[:60], fix="open one; it may have expired or been closed")
-        found.touched = self._clock()
-        self._sessions.move_to_end(name)
-        return found
+        with self._lock:
+            self.reap()
+            found = self._sessions.get(name)
+            if found is None:
+                fix = "open one; it may have expired or been closed"
+                raise UnknownSession("no such session", got=name[:60], fix=fix)
+            found.touched = self._clock()
+            self._sessions.move_to_end(name)
+            return found
 
     def _pass_deadline(self, found: _Open) -> None:
         seconds = found.limits.max_seconds

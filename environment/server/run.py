@@ -122,6 +122,9 @@ async def _run(server: _Server, listening: socket.socket, pool: SessionPool, rea
         await serving
     finally:
         reaping.cancel()
+        halt = getattr(pool.world, "halt", None)
+        if halt is not None:
+            halt()  # requests that nobody waits for any more must not keep the process
 
 
 async def _reap(pool: SessionPool) -> None:

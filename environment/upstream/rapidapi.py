@@ -77,6 +77,9 @@ class RapidApiSettings:
 class RapidApi:
     """A live service as an `Upstream`; safe for many threads."""
 
+    waits = True
+    """A call waits for another machine."""
+
     def __init__(
         self,
         key: Key,
