@@ -25,6 +25,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from environment.core.errors import StageError
+from environment.core.memory import KEPT
 
 POLL_S = 0.2
 _THREADS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS")
@@ -196,7 +197,7 @@ def serve_environment(settings: ServeSettings) -> dict[str, str]:
         ours |= {"VLLM_ENABLE_V1_MULTIPROCESSING": "0", "TORCHDYNAMO_DISABLE": "1"}
         ours |= {"OMP_NUM_THREADS": str(len(os.sched_getaffinity(0)))}
     inherited = {k: v for k, v in os.environ.items() if not (settings.on_cpu and k in _THREADS)}
-    return {**inherited, **ours, **dict(settings.environment)}
+    return {**(KEPT if settings.on_cpu else {}), **inherited, **ours, **dict(settings.environment)}
 
 
 def free_port() -> int:

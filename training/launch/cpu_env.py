@@ -2,6 +2,9 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
+
+from environment.core.memory import KEPT
 
 KV_CACHE_GIB = 2
 """Main memory vLLM may use for keys and values; SmolLM2-135M needs 23 kB a token."""
@@ -23,6 +26,7 @@ def cpu_environment(ranks: int = 1) -> dict[str, str]:
     """
     threads = str(max(1, cores() // ranks))
     return {
+        **KEPT,
         "VERL_PLATFORM": "cpu",
         "TOOL_RL_LOGICAL_DEVICES": str(ranks),
         # Ray would give an actor one thread for each logical CPU it asked for, which is one.
@@ -43,6 +47,11 @@ def cpu_environment(ranks: int = 1) -> dict[str, str]:
         "RAY_USAGE_STATS_ENABLED": "0",
         "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",
     }
+
+
+def stage_environment(device: str, environ: Mapping[str, str]) -> dict[str, str]:
+    """Return the environment that a stage's process starts with; what the user has set stays."""
+    return {**(KEPT if device == "cpu" else {}), **environ}
 
 
 def loopback_environment() -> dict[str, str]:

@@ -12,6 +12,7 @@ from rich.console import Console
 
 from environment.core.errors import ConfigError
 from training.launch.compose import as_tree
+from training.launch.cpu_env import stage_environment
 from training.launch.detect import detect_machine, free_disk
 from training.launch.display import Display
 from training.launch.files import write_json
@@ -62,7 +63,8 @@ def run_command(
             _check_with_verl(launch, paths)
             _check_disk(launch, paths, states)
             write_environment(paths, launch)
-            Runner(paths, stamps, display, resume=resume_command(launch)).run(stages)
+            environ = stage_environment(launch.settings.device, os.environ)
+            Runner(paths, stamps, display, environ=environ, resume=resume_command(launch)).run(stages)
         for line in table_lines(paths):
             display.say(line)
         display.say(f"report {paths.report}", "bold")
@@ -106,7 +108,8 @@ def stage_command(
         _need_done(stamps, stages, wanted)
         if name == "report":
             stamps.forget(wanted[0])  # runs with other seeds may have ended since
-        Runner(paths, stamps, Display(), resume=resume_command(launch, name)).run(wanted)
+        environ = stage_environment(launch.settings.device, os.environ)
+        Runner(paths, stamps, Display(), environ=environ, resume=resume_command(launch, name)).run(wanted)
 
 
 def _open(arguments: Sequence[str], profile: str | None, run_dir: Path | None) -> Launch:

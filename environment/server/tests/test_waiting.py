@@ -1,17 +1,17 @@
 """A world that waits for an upstream: one who waits keeps nobody else waiting, and a session is never stepped twice."""
 from __future__ import annotations
 
-import asyncio
 import threading
+import time
 from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
 
 pytest.importorskip("fastapi")
-pytest.importorskip("httpx")
 
-import httpx
+from fastapi.testclient import TestClient
 
 from environment.cache.recording import RecordingWorld
 from environment.core.calls import JsonValue, ResultStatus, WorldAnswer
@@ -47,48 +47,44 @@ def slow() -> Slow:
     return Slow()
 
 
-def connected(slow: Slow) -> Any:
-    transport = httpx.ASGITransport(app=build_app(SessionPool(slow, parse)))
-    return httpx.AsyncClient(transport=transport, base_url="http://world")
-
-
-async def asked(slow: Slow) -> None:
-    assert await asyncio.to_thread(slow.asked.wait, 10)
+def connected(slow: Slow) -> TestClient:
+    """Return a client all of whose requests, from whatever thread, are answered by one event loop."""
+    return TestClient(build_app(SessionPool(slow, parse)))
 
 
 @pytest.mark.parametrize("path", ["/v1/call", "/get_observation"])
-async def test_others_are_answered_while_one_waits(slow: Slow, path: str) -> None:
-    async with connected(slow) as http:
-        begun = (await http.post("/v1/sessions", json={"task": TASK.to_json()})).json()
+def test_others_are_answered_while_one_waits(slow: Slow, path: str) -> None:
+    with connected(slow) as http, ThreadPoolExecutor() as threads:
+        begun = http.post("/v1/sessions", json={"task": TASK.to_json()}).json()
         bodies: dict[str, dict[str, Any]] = {
             "/v1/call": {"name": TOOL, "arguments": {"query": CITY}},
             "/get_observation": {"trajectory_ids": [begun["session"]], "actions": [call(query=CITY)]},
         }
-        waiting = asyncio.create_task(http.post(path, json=bodies[path]))
-        await asked(slow)
-        assert (await http.get("/health")).json()["sessions"] == 1
-        assert (await http.post("/v1/sessions", json={"task": TASK.to_json()})).status_code == 201
+        waiting = threads.submit(http.post, path, json=bodies[path])
+        assert slow.asked.wait(10)
+        assert http.get("/health").json()["sessions"] == 1
+        assert http.post("/v1/sessions", json={"task": TASK.to_json()}).status_code == 201
         assert not waiting.done()
         slow.door.set()
-        assert (await waiting).status_code == 200
+        assert waiting.result(10).status_code == 200
 
 
-async def test_a_step_sent_again_while_it_is_taken_is_taken_once(slow: Slow) -> None:
-    async with connected(slow) as http:
-        begun = (await http.post("/v1/sessions", json={"task": TASK.to_json()})).json()
+def test_a_step_sent_again_while_it_is_taken_is_taken_once(slow: Slow) -> None:
+    with connected(slow) as http, ThreadPoolExecutor() as threads:
+        begun = http.post("/v1/sessions", json={"task": TASK.to_json()}).json()
         path, body = f"/v1/sessions/{begun['session']}", {"number": 0, "text": call(query=CITY)}
-        first = asyncio.create_task(http.post(f"{path}/step", json=body))
-        await asked(slow)
-        again = asyncio.create_task(http.post(f"{path}/step", json=body))
-        closing = asyncio.create_task(http.delete(path))
-        await asyncio.sleep(0.05)
+        first = threads.submit(http.post, f"{path}/step", json=body)
+        assert slow.asked.wait(10)
+        again = threads.submit(http.post, f"{path}/step", json=body)
+        closing = threads.submit(http.delete, path)
+        time.sleep(0.05)
         assert not again.done() and not closing.done()
         slow.door.set()
-        assert (await first).json()["statuses"] == ["ok"]
-        ended = (await closing).json()
+        assert first.result(10).json()["statuses"] == ["ok"]
+        ended = closing.result(10).json()
         assert [made["name"] for made in ended["calls"]] == [TOOL] and slow.calls == 1
         # Closing and repeating raced for the session: either answer is right, a second call is not.
-        assert (await again).status_code in (200, 409)
+        assert again.result(10).status_code in (200, 404, 409)
 
 
 def test_a_recording_world_waits_as_its_upstream_does(tmp_path: Any, slow: Slow) -> None:
