@@ -5,9 +5,9 @@
 #   bash scripts/test.sh --fast         all but the slow and end-to-end tests (under two minutes after set-up)
 #   bash scripts/test.sh [--fast] PATH  only the tests under PATH (the other stages run as always)
 #
-# Stages: set-up, scripts (bash -n, shellcheck where installed), ruff, pyright, architecture, fast tests, slow tests.
-# A failing stage does not hide the others: every stage up to the fast tests runs, and the slow tests run only when all
-# those passed. Exit status 0 only if every stage passed. The whole output of each stage is in runs/test/<stage>.log.
+# Stages: set-up, scripts (bash -n, shellcheck where installed), ruff, pyright, architecture, fast tests, slow tests, the
+# main job end to end (alone, for it takes every core). A failing stage does not hide the others: every stage up to the
+# fast tests runs, and the slow ones run only when all those passed. Exit status 0 only if every stage passed. The whole output of each stage is in runs/test/<stage>.log.
 set -uo pipefail
 
 root="$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)"
@@ -83,7 +83,8 @@ if [ "$fast" = yes ]; then
 elif [ "${#failed[@]}" -gt 0 ]; then
   echo "test: the slow and end-to-end tests were left out, since an earlier stage failed"
 else
-  pytest_stage slow-tests "slow or e2e" --timeout 900
+  pytest_stage slow-tests "slow and not e2e" -n "$(nproc)" --dist loadfile --timeout 900
+  pytest_stage end-to-end "e2e" --timeout 1500
 fi
 
 if [ "${#failed[@]}" -gt 0 ]; then
