@@ -2,6 +2,7 @@
 
 Void rollouts stand outside every figure: they say something about the infrastructure, not about the policy.
 
+    call_valid               share of calls that could be read, named a tool on offer and had valid arguments
     calls/<class>_rate       share of calls of a class (`BFCL.check.conduct.CALL_CLASSES`), calls/repeat_rate besides
     tools/used_rate          share of rollouts with a call, readable or not
     stop/<reason>_rate       share of rollouts that ended so; truncated_rate, void_turn_rate
@@ -16,10 +17,13 @@ from collections.abc import Mapping, Sequence
 
 from BFCL.check.conduct import CALL_CLASSES, Conduct, conduct
 from BFCL.check.structure import TurnState
+from environment.core.calls import ResultStatus
 from environment.core.trajectory import StopReason, Trajectory
 
 COLLAPSED_ALARM = 0.05
 """Share of collapsed turns that, in two steps in a row, is worth a word."""
+VALID = (ResultStatus.OK, ResultStatus.MISS, ResultStatus.UPSTREAM_ERROR, ResultStatus.TIMEOUT)
+"""Classes of valid calls: whether the world had an answer is not the model's doing."""
 EARLY_ALARM = 0.2
 """Share of dead opening tags that is worth a word at once."""
 
@@ -39,6 +43,7 @@ def _calls(done: list[Conduct]) -> dict[str, float]:
     if made:
         out |= {f"calls/{name}_rate": sum(c.calls.get(name, 0) for c in done) / made for name in CALL_CLASSES}
         out["calls/repeat_rate"] = sum(c.repeats for c in done) / made
+        out["call_valid"] = sum(c.calls.get(status.value, 0) for c in done for status in VALID) / made
     return out
 
 

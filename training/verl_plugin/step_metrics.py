@@ -27,7 +27,8 @@ def summarise(
     scored = [(r, g) for r, g in zip(rewards, groups, strict=True) if not r["void"]]
     known = [r for r, _ in scored]
     made = sum(r.get("calls/made", 0.0) for r in known)
-    readable = made - sum(r.get("calls/unreadable", 0.0) + r.get("calls/failed", 0.0) for r in known)
+    # Unreadable calls are among the failed ones. Where trajectories are kept, `rollout_metrics` knows better than this.
+    valid = made - sum(r.get("calls/failed", 0.0) for r in known)
     seconds = float(timing.get("step") or sum(timing.values()))
     tokens = _number(verl, "perf/total_num_tokens")
     return {
@@ -35,7 +36,7 @@ def summarise(
         "reward": _mean([r["score"] for r in known]),
         "success": _mean([r["acc"] for r in known]),
         "turns": _mean([float(m["turns"]) for m in meta]),
-        "call_valid": readable / made if made else 0.0,
+        "call_valid": valid / made if made else 0.0,
         "kl": _number(verl, "actor/ppo_kl"),
         **_measured(verl, entropy=("actor/entropy", "actor/entropy_loss")),
         "grad_norm": _number(verl, "actor/grad_norm"),

@@ -43,6 +43,13 @@ def test_misses_and_unreadable_calls_have_classes_of_their_own():
     bad = Trajectory("t", ({"role": "assistant", "content": "<tool_call>{"},), (broken,), (), (), StopReason.ANSWER)
     got = rollout_metrics([bad, trajectory(CALL, "x", status=ResultStatus.MISS)])
     assert got["calls/malformed_json_rate"] == got["calls/miss_rate"] == 0.5
+    assert got["call_valid"] == 0.5, "a miss is a valid call, and an unreadable one counts against validity once"
+
+
+@pytest.mark.parametrize("status", ResultStatus)
+def test_a_call_is_valid_or_not_and_nothing_beyond(status):
+    valid = status not in (ResultStatus.INVALID_ARGUMENTS, ResultStatus.UNKNOWN_TOOL, ResultStatus.NOT_EXECUTED)
+    assert rollout_metrics([trajectory(CALL, "x", status=status)])["call_valid"] == valid
 
 
 def test_rates_of_nothing_are_left_out():

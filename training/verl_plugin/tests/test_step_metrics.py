@@ -8,8 +8,8 @@ import pytest
 from training.verl_plugin.step_metrics import summarise, written_step
 
 
-def rollout(score, acc, made=2.0, failed=0.0, turns=3):
-    calls = {"calls/made": made, "calls/unreadable": 0.0, "calls/failed": failed}
+def rollout(score, acc, made=2.0, failed=0.0, turns=3, unreadable=0.0):
+    calls = {"calls/made": made, "calls/unreadable": unreadable, "calls/failed": failed}
     info = {"score": score, "acc": acc, "void": 0.0, **calls}
     return info, {"turns": turns}
 
@@ -27,6 +27,11 @@ def test_rates_are_means_and_dead_groups_are_counted():
     assert line["tokens_per_s"] == 100.0
     assert json.loads(json.dumps(line)) == line
     assert "entropy" not in line, "what was not computed is no zero"
+
+
+def test_calls_that_nobody_can_read_are_counted_once():
+    info, meta = rollout(0.0, 0.0, made=3.0, failed=3.0, unreadable=3.0)
+    assert summarise([info], [meta], ["a"], {}, {"step": 1.0}, 1)["call_valid"] == 0.0
 
 
 def test_void_rollouts_are_counted_and_not_scored():
