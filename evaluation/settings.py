@@ -97,6 +97,14 @@ def _check_address(url: str) -> None:
         raise ConfigError(what, where="base_url", fix="give the key in an environment variable, by api_key_env")
 
 
+def is_model_folder(text: str) -> bool:
+    """Tell whether a text is the path of a Hugging Face folder; one that can be no path is none."""
+    try:
+        return (Path(text) / "config.json").is_file()
+    except (OSError, ValueError):
+        return False
+
+
 def context_length(folder: Path, most: int = LONGEST_CONTEXT) -> int:
     """Return the longest conversation, in tokens, that a model folder says it takes, `most` at most."""
     try:

@@ -62,15 +62,19 @@ def _entries(
 ) -> Iterator[dict[str, Any] | Any]:
     """Yield an entry, or what is wrong, for each row."""
     from environment.core.errors import DataError
-    from evaluation.suites.complexfuncbench.write import entry_row
+    from evaluation.suites.complexfuncbench.write import entry_id, entry_row
 
-    for task, stored in _tasks(rows, schemas):
+    used: set[str] = set()
+    for number, (task, stored) in enumerate(_tasks(rows, schemas)):
         if isinstance(task, DataError):
             yield task
             continue
         answers = [_answer(task, i, stored, world) for i in range(len(task.steps))]
         try:
-            yield entry_row(task, schemas, answers, parallel=parallel)
+            identity = entry_id(task, number)
+            identity = f"{identity.rpartition('-')[0]}-{1_000_000 + number}" if identity in used else identity
+            used.add(identity)
+            yield entry_row(task, schemas, answers, identity=identity, parallel=parallel)
         except DataError as error:
             yield error
 

@@ -44,6 +44,8 @@ def eval_(
 ) -> None:
     """Measure a model on a suite. Run again, it repeats only what is missing.
 
+    Ends with status 1 while episodes are owed, as the endpoint or the world failed them; they never count as wrong.
+
     Example: tool-rl eval complexfuncbench --data ComplexFuncBench.jsonl --model runs/x/hf
 
     Example: tool-rl eval bfcl --category simple_python --model qwen3-8b --base-url http://127.0.0.1:8000/v1
@@ -65,6 +67,8 @@ def eval_(
     summary = run_job(job, before=watch.begin, progress=watch)
     watch.end()
     typer.echo(json.dumps(summary, indent=1) if as_json else table(summary, place))
+    if summary["infrastructure"]:
+        raise typer.Exit(1)
 
 
 def compare(

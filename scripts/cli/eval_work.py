@@ -17,7 +17,7 @@ from evaluation.comparison import Comparison
 from evaluation.metrics import Paired
 from evaluation.runner import Place
 from evaluation.serve import ServeSettings
-from evaluation.settings import Mode, RunSettings, context_length
+from evaluation.settings import Mode, RunSettings, context_length, is_model_folder
 from evaluation.store import finished_keys
 from evaluation.suite import Suite
 
@@ -63,7 +63,7 @@ def _folder(model: str | None) -> Path:
     fix = "name a folder with --model, add --base-url for a served model, or --gold for the suite's own turns"
     if model is None:
         raise ConfigError("no model to evaluate", where="--model", fix=fix)
-    if not (Path(model) / "config.json").is_file():
+    if not is_model_folder(model):
         expected = "a Hugging Face folder with config.json"
         raise ConfigError("no model folder", where="--model", got=model, expected=expected, fix=fix)
     return Path(model)

@@ -8,11 +8,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from BFCL.parse.hermes import parse_turn
-from environment.core.calls import JsonValue, ParseStatus, ResultStatus, WorldAnswer
+from environment.core.calls import JsonValue, ParseStatus, ResultStatus, ToolCall, WorldAnswer
 from environment.core.dispatch import World
 from environment.core.schema import ToolSchema
-from environment.core.trajectory import StopReason, Trajectory
-from environment.session.drive import Policy, drive
+from environment.core.trajectory import StopReason
 from environment.session.limits import Limits
 from environment.session.session import Session
 from environment.session.turns import AssistantTurn, ParsedTurn
@@ -27,45 +26,30 @@ REFERENCE_LIMITS = Limits(
 """The reference has no limits; these keep a looping model from going on for ever."""
 
 
-class ReferenceSession:
-    """One entry in play."""
+class ReferenceSession(Session):
+    """One entry in play by the reference's rules."""
 
     def __init__(self, entry: Entry, world: World, limits: Limits, instructions: str | None, seat: Seat) -> None:
-        """Begin; `world` answers the question whether a call would be answered at all."""
+        """Begin; `world` tells whether a call would be answered at all."""
         self._state = ReferenceState(entry, world)
-        self._turn: ParsedTurn | None = None
-        self._session = _EndingSession(
+        self._read: tuple[ToolCall, ...] = ()
+        super().__init__(
             entry.task(), _Answers(self._state, entry.schemas), entry.schemas, limits, self._parse, seat.sampling.seed,
             count=seat.count, instructions=instructions,
         )  # fmt: skip
-        self._session.ended = self._ended
-
-    async def play(self, policy: Policy) -> Trajectory:
-        """Return what happened."""
-        return await drive(policy, self._session)
-
-    def _parse(self, text: str, number: int) -> ParsedTurn:
-        self._turn = parse_turn(text, number)
-        return self._turn
-
-    def _ended(self) -> bool:
-        calls = self._turn.calls if self._turn is not None else ()
-        return bool(calls) and self._state.end_turn(unreadable=any(c.status is not ParseStatus.OK for c in calls))
-
-
-class _EndingSession(Session):
-    """A session that asks after each turn whether the entry goes on."""
-
-    def ended(self) -> bool:
-        """Tell whether the entry is over; replaced by who plays it."""
-        return False
 
     def step(self, turn: AssistantTurn) -> list[dict[str, JsonValue]]:
-        """Take a turn. No turn is granted after one without a match, so the entry ends by its number of turns."""
+        """Take a turn. None is granted after one without a match, so the entry then ends by its number of turns."""
         messages = super().step(turn)
-        if self.ended():
+        unreadable = any(call.status is not ParseStatus.OK for call in self._read)
+        if self._read and self._state.end_turn(unreadable=unreadable):
             self.abort(StopReason.MAX_TURNS)
         return messages
+
+    def _parse(self, text: str, number: int) -> ParsedTurn:
+        parsed = parse_turn(text, number)
+        self._read = parsed.calls
+        return parsed
 
 
 class _Answers:

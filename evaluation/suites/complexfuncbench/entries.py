@@ -81,9 +81,9 @@ class Entry:
 
     @property
     def domain(self) -> str:
-        """The beginning of the id, as in `Hotels-12`; the whole id where it has no number."""
+        """The beginning of the id, as in `Hotels-12`; `-` where the id is of another kind."""
         head, _, number = self.id.rpartition("-")
-        return head if head and number.isdigit() else self.id
+        return head if head and number.isdigit() else "-"
 
     def canonical(self, name: str, arguments: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
         """Return arguments in the normal form of their tool; of an unknown tool as they are."""
@@ -142,7 +142,7 @@ def _lines(path: Path) -> Iterator[tuple[int, bytes]]:
                 if line.strip():
                     yield number, line
     except OSError as error:
-        fix = "give the ComplexFuncBench file with --data, or make one with `tool-rl data to-cfb`"
+        fix = "give the ComplexFuncBench file with --data, or make one with `tool-rl convert`"
         raise DataError(f"the file can't be read ({error.strerror or error})", where=str(path), fix=fix) from error
 
 

@@ -9,7 +9,7 @@ from environment.core.errors import ConfigError
 from evaluation.job import EvalJob, run_job
 from evaluation.runner import SAFE_NAME, Place
 from evaluation.serve import ServeSettings
-from evaluation.settings import RunSettings, context_length
+from evaluation.settings import RunSettings, context_length, is_model_folder
 from evaluation.suite import Suite
 from evaluation.suites.complexfuncbench.records import write_records
 from evaluation.suites.complexfuncbench.suite import ComplexFuncBench
@@ -20,8 +20,8 @@ TURN_TOKENS = 4096
 FIGURES = ("success_rate", "turn_accuracy", "call_accuracy")
 
 
-def evaluate(flags: argparse.Namespace, few: int) -> str:
-    """Evaluate, write the records, and return a line that says what came of it."""
+def evaluate(flags: argparse.Namespace, few: int) -> tuple[str, int]:
+    """Evaluate, write the records, and return a line that says what came of it, and how many entries are owed."""
     folder = Path("result", *_parts(flags.model_name, "--model_name"))
     name = f"{flags.exp_name}-debug" if flags.debug else flags.exp_name
     place = Place(folder, name)
@@ -35,7 +35,8 @@ def evaluate(flags: argparse.Namespace, few: int) -> str:
     summary = run_job(job, after=write)
     figures = "  ".join(f"{name.replace('_', ' ')} {_percent(summary[name])}" for name in FIGURES)
     owed = summary["infrastructure"]
-    return f"{written[0]} records in {records}: {figures}" + (f"; {owed} owed, run again" if owed else "")
+    told = f"{written[0]} records in {records}: {figures}" + (f"; {owed} owed, run again" if owed else "")
+    return told, owed
 
 
 def _options(flags: argparse.Namespace, few: int) -> dict[str, Any]:
@@ -47,7 +48,7 @@ def _options(flags: argparse.Namespace, few: int) -> dict[str, Any]:
 
 def _settings(flags: argparse.Namespace) -> RunSettings:
     local = Path(flags.model_name)
-    served = flags.vllm_url is None and (local / "config.json").is_file()
+    served = flags.vllm_url is None and is_model_folder(flags.model_name)
     return RunSettings(
         model=local if served else None,
         base_url=None if served else flags.vllm_url or HOSTED,

@@ -7,7 +7,7 @@ Both rule sets are applied to every episode; `rules` says which one leads and ho
 """
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, replace
 from functools import lru_cache
@@ -73,14 +73,15 @@ class ComplexFuncBench(Suite[Entry]):
         entries = read_entries(options.data, options.limit)
         self.items: Sequence[Item[Entry]] = [_item(entry) for entry in entries]
         self._entries = {entry.id: entry for entry in entries}
-        self._open = ExitStack()
         schemas = all_schemas(entries)
-        path = options.world
-        if path is None:
-            path = Path(self._open.enter_context(TemporaryDirectory(prefix="tool-rl-cfb-"))) / "world.db"
-            import_gold(options.data, path, schemas)
-        self._shared = open_world(path, schemas)
-        self._open.callback(self._shared.close)
+        with ExitStack() as opening:
+            path = options.world
+            if path is None:
+                path = Path(opening.enter_context(TemporaryDirectory(prefix="tool-rl-cfb-"))) / "world.db"
+                import_gold(options.data, path, schemas)
+            self._shared = open_world(path, schemas)
+            opening.callback(self._shared.close)
+            self._open = opening.pop_all()
         self._world = lru_cache(maxsize=64)(self._make_world)
         self.answers = _answer_judge(options)
         """The judge of answers, None where none is named."""
@@ -104,7 +105,7 @@ class ComplexFuncBench(Suite[Entry]):
         entry, world, limits = item.case, self._world(item.id), self._limits()
         policy = seat.converse(entry.tools())
         if self.options.rules == "reference":
-            return await ReferenceSession(entry, world, limits, self._instructions(), seat).play(policy)
+            return await drive(policy, ReferenceSession(entry, world, limits, self._instructions(), seat))
         session = Session(
             entry.task(), world, entry.schemas, limits, parse_turn, seat.sampling.seed,
             count=seat.count, instructions=self._instructions(),
@@ -151,7 +152,7 @@ class ComplexFuncBench(Suite[Entry]):
         """Return the request."""
         return item.case.query
 
-    async def review(self, episodes: Any, place: Path) -> None:
+    async def review(self, episodes: Iterable[Trajectory], place: Path) -> None:
         """Have the answers graded, where a judge is named."""
         if self.answers is None:
             return

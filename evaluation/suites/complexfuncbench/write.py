@@ -5,6 +5,7 @@ every step is a turn of its own.
 """
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -13,14 +14,22 @@ from environment.core.errors import DataError
 from environment.core.schema import ToolSchema
 from environment.core.task import Task
 
+_ID = re.compile(r"[A-Z][A-Za-z-]*-\d+")
+
 
 def entry_row(
-    task: Task, schemas: Mapping[str, ToolSchema], responses: Sequence[JsonValue], *, parallel: bool = True
+    task: Task,
+    schemas: Mapping[str, ToolSchema],
+    responses: Sequence[JsonValue],
+    *,
+    identity: str | None = None,
+    parallel: bool = True,
 ) -> dict[str, Any]:
     """Return a task as an entry.
 
     Args:
         task: its steps are the gold calls.
+        identity: of the entry; the task's own where there is none.
         schemas: the tools it offers.
         responses: the answer to each step; None where none is known, which leaves that observation empty.
         parallel: independent steps share a turn.
@@ -41,7 +50,8 @@ def entry_row(
         conversation.append({"role": "observation", "content": observed})
     conversation.append({"role": "assistant", "content": task.answer or "Done."})
     functions = [schemas[name].as_openai()["function"] for name in task.tools]
-    return {"id": entry_id(task), "conversations": conversation, "functions": functions}
+    named = {"id": identity or task.id, "task_id": task.id}
+    return {**named, "conversations": conversation, "functions": functions}
 
 
 def turns_of(task: Task) -> list[list[int]]:
@@ -53,6 +63,10 @@ def turns_of(task: Task) -> list[list[int]]:
     return [[i for i, d in enumerate(depth) if d == level] for level in range(max(depth) + 1)]
 
 
-def entry_id(task: Task) -> str:
-    """Return the task's id, led by its domain as the benchmark's ids are, where it has one."""
-    return task.id if not task.domain or task.id.startswith(task.domain) else f"{task.domain.capitalize()}-{task.id}"
+def entry_id(task: Task, number: int) -> str:
+    """Return an id as the benchmark has them, DOMAIN-NUMBER: that of the task or its pattern, or else a new one.
+
+    The domain of an entry is read off its id.
+    """
+    known = next((name for name in (task.id, task.pattern) if _ID.fullmatch(name)), None)
+    return known or f"{(task.domain or 'task').capitalize()}-{number}"
