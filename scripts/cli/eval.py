@@ -28,6 +28,7 @@ def eval_(
     top_p: Annotated[float, typer.Option(help="Of the sampled episodes.")] = 1.0,
     max_turn_tokens: Annotated[int | None, typer.Option(help="Of one turn; by default 4096 at most.")] = None,
     max_model_len: Annotated[int | None, typer.Option(help="Served here: the longest conversation in tokens.")] = None,
+    start_timeout: Annotated[float, typer.Option(help="Served here: seconds until the server must be ready.")] = 300.0,
     mode: Annotated[str | None, typer.Option(help="raw: we read the text; native: tool_calls.")] = None,
     tokenizer: Annotated[Path | None, typer.Option(help="Beside --base-url: the model's folder.")] = None,
     concurrency: Annotated[int, typer.Option(help="Episodes at once.")] = 16,
@@ -58,8 +59,9 @@ def eval_(
              "judge_model": judge_model, "judge_base_url": judge_base_url}  # fmt: skip
     settings = model_settings(
         model, base_url, gold=gold, mode=mode, tokenizer=tokenizer, max_turn_tokens=max_turn_tokens,
-        max_model_len=max_model_len, samples=seeds, seed=seed, temperature=temperature, top_p=top_p,
-        concurrency=concurrency, item_seconds=timeout, retry_tries=tries, api_key_env=key_env,
+        max_model_len=max_model_len, start_deadline_s=start_timeout, samples=seeds, seed=seed,
+        temperature=temperature, top_p=top_p, concurrency=concurrency, item_seconds=timeout,
+        retry_tries=tries, api_key_env=key_env,
     )  # fmt: skip
     place = Place(out or OUT / suite, name or result_name(model, gold=gold))
     job = EvalJob(suite, suite_options(given, option or []), settings, place, force, contamination(train or []))

@@ -37,6 +37,7 @@ def model_settings(
     tokenizer: Path | None,
     max_turn_tokens: int | None,
     max_model_len: int | None,
+    start_deadline_s: float,
     **more: Any,
 ) -> RunSettings:
     """Return the settings of the model under test; `more` goes to `RunSettings` as it is.
@@ -55,7 +56,7 @@ def model_settings(
     folder = _folder(model)
     context = max_model_len or context_length(folder)
     turn = max_turn_tokens or min(TURN_TOKENS, context // 4)
-    serve = ServeSettings(max_model_len=context)
+    serve = ServeSettings(max_model_len=context, start_deadline_s=start_deadline_s)
     return RunSettings(model=folder, mode=MODES[mode or "raw"], max_turn_tokens=turn, serve=serve, **more)
 
 

@@ -26,7 +26,7 @@ def summary_of(
 ) -> dict[str, Any]:
     """Return the whole summary, with the figures of the leading rule set at its top and both under `rules`."""
     amounts = [n for n in ("calls_mean", "completeness", "correctness") if any(_has(j, n) for j in judged)]
-    shown = tally.Figures(amounts=amounts, about=_about, few=FEW)
+    shown = tally.Figures(("turn_accuracy", "call_accuracy"), amounts, about=_about, few=FEW)
     found = {"suite": "complexfuncbench", **tally.summarise(items, judged, shown, samples, seed)}
     greedy = {j.item.id: j.outcome.to_json() for j in judged if j.sample == 0 and j.outcome is not None}
     counts = {name: {i: count(mark) for i, mark in greedy.items()} for name, count in _COUNTS.items()}
@@ -35,8 +35,17 @@ def summary_of(
         for value, row in found[f"by_{label}"].items():
             group = [counts[rules][i.id] for i in items if i.labels[label] == value and i.id in greedy]
             row |= _figures(group, seed)
+    found["warnings"] += _unanswered([item.case for item in items])
     both = {name: _figures(list(by_item.values()), seed) for name, by_item in counts.items()}
     return {**found, "leading_rules": rules, "rules": both, "rules_differ": _difference(greedy)}
+
+
+def _unanswered(entries: Sequence[Entry]) -> list[str]:
+    """Warn of gold calls that nothing answers: no model gets past them, and the reference never counts them."""
+    calls = [call for entry in entries for call in entry.calls]
+    silent = sum(call.packed is None for call in calls)
+    said = f"{silent} of {len(calls)} gold calls have no recorded answer: who makes them is told of a miss"
+    return [f"{said}, and by the rules `reference` they never match"] if silent else []
 
 
 def _figures(counts: Sequence[Count], seed: int) -> dict[str, Any]:

@@ -198,7 +198,13 @@ def start(fake: FakeEndpoint, data: Path, out: Path) -> subprocess.Popen[bytes]:
     command = [sys.executable, "-P", "-m", "scripts.cli", "eval", "complexfuncbench", "--data", str(data)]
     command += ["--model", "m", "--base-url", fake.url, "--mode", "raw", "--out", str(out), "--concurrency", "1"]
     environ = {**os.environ, "PYTHONPATH": str(REPO)}
-    return subprocess.Popen(command, env=environ, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    return subprocess.Popen(command, env=environ, preexec_fn=_hear_interrupts, **quiet)
+
+
+def _hear_interrupts() -> None:
+    """Take Ctrl-C as at a terminal; who is started in the background by a shell ignores it."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 @pytest.mark.slow
