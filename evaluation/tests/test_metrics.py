@@ -8,7 +8,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from evaluation.metrics import Interval, avg_at_k, mcnemar_exact, mean, paired, pass_at_k, pass_hat_k, rate, wilson
+from evaluation.metrics import (
+    Interval,
+    avg_at_k,
+    mcnemar_exact,
+    mean,
+    paired,
+    pass_at_k,
+    pass_hat_k,
+    rate,
+    ratio,
+    wilson,
+)
 
 
 def ends(found: Interval) -> tuple[float, float, float]:
@@ -140,3 +151,26 @@ def test_only_shared_items_are_compared_and_pairing_narrows() -> None:
     assert width(found.difference) < width(wilson(30, 60))
     assert paired({}, after).difference.value is None
     assert paired({}, after, binary=True).p_value is None
+
+
+COUNTS = st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9)), max_size=30)
+
+
+@settings(max_examples=50, deadline=None)
+@given(COUNTS)
+def test_a_ratio_of_sums_lies_within_its_interval_and_counts_items(pairs: list[tuple[int, int]]) -> None:
+    parts, wholes = [min(p) for p in pairs], [max(p) for p in pairs]
+    found = ratio(parts, wholes)
+    if not sum(wholes):
+        assert (found.value, found.n) == (None, 0)
+        return
+    low, value, high = ends(found)
+    assert value == pytest.approx(sum(parts) / sum(wholes)) and found.n == len(pairs)
+    assert 0 <= low <= value <= high <= 1
+    assert ratio(parts, wholes) == found
+
+
+def test_a_ratio_weighs_items_by_their_size_and_knows_doubt_at_the_ends() -> None:
+    assert ratio([1, 9], [1, 99]).value == pytest.approx(0.1)
+    assert ends(ratio([3, 3], [3, 3]))[0] < 1 and ends(ratio([0, 0], [3, 3]))[2] > 0
+    assert width(ratio([1, 0] * 500, [1, 1] * 500)) < width(ratio([1, 0] * 5, [1, 1] * 5)) / 5
