@@ -44,6 +44,12 @@ class Verdict:
     marks: tuple[CallMark, ...] = ()
     """One a call, in order."""
 
+    @property
+    def figures(self) -> dict[str, float | None]:
+        """Figures by the names a summary gives them."""
+        accuracies = {"turn_accuracy": self.turn_accuracy, "call_accuracy": self.call_accuracy}
+        return {**accuracies, "reward_mean": self.reward, "calls_mean": float(self.calls)}
+
     def to_json(self) -> dict[str, Any]:
         """Return a plain JSON object."""
         return {**asdict(self), "marks": [asdict(m) for m in self.marks]}
@@ -51,8 +57,11 @@ class Verdict:
 
 def judge(trajectory: Trajectory, task: Task, schemas: Schemas, reward: Reward | None = None) -> Verdict | None:
     """Return the verdict over a trajectory, None when the infrastructure failed it."""
-    if trajectory.stop == StopReason.INFRASTRUCTURE:
-        return None
+    return None if trajectory.stop == StopReason.INFRASTRUCTURE else verdict_of(trajectory, task, schemas, reward)
+
+
+def verdict_of(trajectory: Trajectory, task: Task, schemas: Schemas, reward: Reward | None = None) -> Verdict:
+    """Return the verdict over a trajectory that counts."""
     found = match(trajectory, task, schemas)
     return Verdict(
         success=found.success,

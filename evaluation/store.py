@@ -8,6 +8,7 @@ left out and owed again. One writer at a time: a lock file of the running proces
 """
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import json
 import os
@@ -17,7 +18,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO, Any, Self
 
-from environment.core.errors import ConfigError, DataError
+from environment.core.errors import ConfigError, DataError, StageError
 from environment.core.trajectory import StopReason, Trajectory
 
 Key = tuple[str, int]
@@ -32,6 +33,8 @@ class TrajectoryStore:
     name: str
     settings: Mapping[str, Any]
     """Everything that decides the outcome; plain JSON."""
+    force: bool = False
+    """Continue under other settings all the same; each difference is kept in the settings file, under `forced`."""
     done: set[Key] = field(default_factory=set[Key])
     _file: IO[bytes] | None = field(default=None, repr=False)
     _lock: IO[bytes] | None = field(default=None, repr=False)
@@ -47,19 +50,18 @@ class TrajectoryStore:
         return self.folder / f"{self.name}.settings.json"
 
     def __enter__(self) -> Self:
-        self.folder.mkdir(parents=True, exist_ok=True)
-        self._lock = (self.folder / f".{self.name}.lock").open("ab")
+        with writing(self.folder):
+            self.folder.mkdir(parents=True, exist_ok=True)
+            self._lock = (self.folder / f".{self.name}.lock").open("ab")
         try:
-            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            self._agree()
-            self._repair()
-        except OSError as error:
-            self._lock.close()
-            raise DataError("another evaluation is writing this file", where=str(self.path)) from error
+            self._take()
+            with writing(self.path):
+                self._agree()
+                self._repair()
         except BaseException:
             self._lock.close()
             raise
-        self._file = self.path.open("ab")
+        self._file = self.path.open("ab", buffering=0)
         return self
 
     def __exit__(
@@ -71,25 +73,52 @@ class TrajectoryStore:
         self._file = self._lock = None
 
     def add(self, trajectory: Trajectory) -> None:
-        """Append one trajectory; `meta["sample"]` must be set."""
+        """Append one trajectory; `meta["sample"]` must be set.
+
+        Raises:
+            StageError: the line can't be written, as when the disk is full; the file ends with the line before it.
+        """
         if self._file is None:
             raise RuntimeError("TrajectoryStore is used outside `with`")
-        self._file.write(json.dumps(trajectory.to_json()).encode() + b"\n")
-        self._file.flush()
+        append(self._file, json.dumps(trajectory.to_json()).encode() + b"\n", self.path)
         if trajectory.stop != StopReason.INFRASTRUCTURE:
             self.done.add(key_of(trajectory))
+
+    def _take(self) -> None:
+        assert self._lock is not None
+        try:
+            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            raise DataError("another evaluation is writing this file", where=str(self.path)) from error
 
     def _agree(self) -> None:
         """Write the settings, or compare with those on disk."""
         if not self.settings_path.exists():
             write_whole(self.settings_path, json.dumps(self.settings, indent=2).encode() + b"\n")
             return
-        before = json.loads(self.settings_path.read_text(encoding="utf-8"))
-        changes = differences(before, json.loads(json.dumps(self.settings)))
-        if changes:
+        before, now = self._settings_before(), json.loads(json.dumps(self.settings))
+        forced: list[Any] = before.pop("forced", [])
+        changes = differences(before, now)
+        if changes and self.force:
+            forced += [{"setting": path, "was": was, "is": is_} for path, was, is_ in changes]
+            self.settings = {**now, "forced": forced}
+            write_whole(self.settings_path, json.dumps(self.settings, indent=2).encode() + b"\n")
+        elif forced:
+            self.settings = {**now, "forced": forced}
+        if changes and not self.force:
             what = f"cannot resume: the settings differ from the ones it was begun with\n{_table(changes)}"
             fix = "give the old values, or another name (nothing was changed)"
             raise ConfigError(what, where=str(self.path), fix=fix)
+
+    def _settings_before(self) -> dict[str, Any]:
+        try:
+            found: Any = json.loads(self.settings_path.read_text(encoding="utf-8"))
+        except ValueError as error:
+            fix = "move the file away to begin anew, or put the right one back"
+            raise DataError(f"not JSON: {error}", where=str(self.settings_path), fix=fix) from error
+        if not isinstance(found, dict):
+            raise DataError("no settings", where=str(self.settings_path), expected="a JSON object")
+        return found
 
     def _repair(self) -> None:
         """Keep whole lines of finished episodes, each (task, sample) once; the file is rewritten only when needed."""
@@ -147,7 +176,34 @@ def _finished(line: bytes) -> Key | None:
 
 
 def write_whole(path: Path, content: bytes) -> None:
-    """Write a file so that it is there whole or not at all."""
+    """Write a file so that it is there whole or not at all; StageError where it can't be written."""
     part = path.with_name(f".{path.name}.{os.getpid()}")
-    part.write_bytes(content)
-    part.replace(path)
+    with writing(path):
+        try:
+            part.write_bytes(content)
+            part.replace(path)
+        finally:
+            part.unlink(missing_ok=True)
+
+
+def append(file: IO[bytes], line: bytes, path: Path) -> None:
+    """Append a line to an unbuffered file, whole or not at all; StageError where it can't be written."""
+    before = os.fstat(file.fileno()).st_size
+    with writing(path):
+        try:
+            rest = memoryview(line)
+            while rest:
+                rest = rest[file.write(rest) :]
+        except OSError:
+            os.ftruncate(file.fileno(), before)
+            raise
+
+
+@contextlib.contextmanager
+def writing(path: Path) -> Iterator[None]:
+    """Turn a failure to write, such as a full disk, into one message."""
+    try:
+        yield
+    except OSError as error:
+        fix = "make room or name another place, then run again: what is finished is kept"
+        raise StageError(f"can't write ({error.strerror or error})", where=str(path), fix=fix) from error

@@ -58,6 +58,8 @@ class CountingPolicy(Protocol):
     """A policy that knows what it used."""
 
     usage: Usage
+    tools: list[dict[str, Any]]
+    """Tools on offer from the next turn on, as OpenAI function objects; may be replaced between turns."""
 
     async def act(self, new_messages: list[dict[str, Any]]) -> AssistantTurn:
         """Return the assistant's next turn, given what was said since its last."""
