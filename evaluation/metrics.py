@@ -84,6 +84,24 @@ def mean(values: Sequence[float], seed: int = 0, *, shares: bool = False) -> Int
     return Interval(middle, min(low, middle), max(high, middle), len(values))
 
 
+def ratio(parts: Sequence[float], wholes: Sequence[float], seed: int = 0) -> Interval:
+    """Return Σ parts / Σ wholes, 0 ≤ part ≤ whole, with a percentile bootstrap over the items they belong to.
+
+    Where the sum is none or all, resampling knows no doubt and Wilson's interval over items stands in.
+    """
+    total, whole = float(sum(parts)), float(sum(wholes))
+    if whole == 0:
+        return Interval(None, None, None, 0)
+    if total in (0.0, whole):
+        return wilson(len(parts) if total else 0, len(parts))
+    generator = np.random.default_rng(seed)
+    tops, bottoms = np.asarray(parts, dtype=float), np.asarray(wholes, dtype=float)
+    drawn = generator.multinomial(len(parts), np.full(len(parts), 1 / len(parts)), size=DRAWS)
+    low, high = np.quantile((drawn @ tops) / np.maximum(drawn @ bottoms, 1e-12), [0.025, 0.975])
+    middle = total / whole
+    return Interval(middle, min(float(low), middle), max(float(high), middle), len(parts))
+
+
 def avg_at_k(groups: Sequence[Sequence[float]], seed: int = 0, *, shares: bool = True) -> Interval:
     """Return the mean over items of the mean over each item's samples; items are resampled, not samples.
 

@@ -14,13 +14,14 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 import time
 from collections.abc import Callable, Coroutine, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from environment.core.errors import DataError, StageError
+from environment.core.errors import ConfigError, DataError, StageError
 from environment.core.trajectory import StopReason, Trajectory
 from environment.session.session import describe
 from evaluation.model import ModelUnderTest, model_under_test
@@ -33,6 +34,7 @@ Progress = Callable[[int, int], None]
 """Called with (episodes done, episodes in all) after each episode."""
 GIVE_UP_AFTER = 20
 """So many infrastructure failures in a row mean that the endpoint or the world is gone."""
+SAFE_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,99}")
 
 
 @dataclass(frozen=True)
@@ -41,7 +43,12 @@ class Place:
 
     out: Path
     name: str
-    """Of the results: `base`, `sft`, `rl`, …"""
+    """Of the results: `base`, `sft`, `rl`, …; the beginning of file names, so letters, digits and `._-` alone."""
+
+    def __post_init__(self) -> None:
+        if not SAFE_NAME.fullmatch(self.name):
+            what = "a name that can't begin a file name"
+            raise ConfigError(what, where="name", got=self.name, expected="up to 100 letters, digits, dots, _ and -")
 
     @property
     def stem(self) -> Path:
@@ -61,6 +68,7 @@ def run(
     manifest: dict[str, Any],
     *,
     force: bool = False,
+    warnings: Sequence[str] = (),
     progress: Progress | None = None,
 ) -> dict[str, Any]:
     """Evaluate and return the summary, which is also written to OUT/NAME.json.
@@ -68,6 +76,7 @@ def run(
     Args:
         manifest: everything that decides the outcome; a run begun with another one is not continued.
         force: continue all the same; what differed is kept in the settings file.
+        warnings: what else a reader of the summary should know.
 
     Raises:
         StageError: the endpoint is gone for good, or results can't be written.
@@ -84,6 +93,7 @@ def run(
     previous = _read(place.summary)
     times = {"wall_s": round(time.monotonic() - began, 2), "server_start_s": start_s and round(start_s, 2)}
     summary |= {k: previous.get(k) for k in times} if not todo and previous else times
+    summary["warnings"] = [*warnings, *summary.get("warnings", ())]
     summary["settings"] = store.settings
     write_whole(place.summary, json.dumps(summary, indent=1).encode() + b"\n")
     return summary
@@ -120,8 +130,9 @@ class _Work:
     def __post_init__(self) -> None:
         self.items = {}
         for item in self.suite.items:
-            if self.items.setdefault(item.id, item) is not item:
+            if item.id in self.items:
                 raise DataError("the same id twice", where=f"suite {self.suite.name}", got=item.id)
+            self.items[item.id] = item
 
     async def all(self, todo: Sequence[Key]) -> float | None:
         """Run the episodes, so many at once, and return the seconds our server took to start."""

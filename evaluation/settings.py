@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
@@ -12,6 +13,8 @@ from evaluation.policy.chat import Sampling
 from evaluation.serve import ServeSettings
 
 Mode = Literal["raw", "native"]
+LONGEST_CONTEXT, SHORTEST_CONTEXT = 32768, 4096
+"""Tokens a model is served with: as it says, up to the first; the second where it says nothing."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,6 +50,8 @@ class RunSettings:
         for name, least in (("samples", 0), ("concurrency", 1), ("max_turn_tokens", 1), ("retry_tries", 1)):
             if getattr(self, name) < least:
                 raise ConfigError(f"{self.where}.{name}", got=getattr(self, name), expected=f"{least} or more")
+        if self.base_url is not None:
+            _check_address(self.base_url)
         if self.item_seconds is not None and self.item_seconds <= 0:
             raise ConfigError(f"{self.where}.item_seconds", got=self.item_seconds, expected="a number above 0")
 
@@ -82,6 +87,25 @@ class RunSettings:
             "max_model_len": self.serve.max_model_len if self.base_url is None and not self.gold else None,
             "seed": self.seed,
         }
+
+
+def _check_address(url: str) -> None:
+    """Refuse an address that holds a secret, which would stand in messages and files."""
+    parts = urlsplit(url)
+    if parts.username is not None or parts.query:
+        what = "the address holds more than a place, maybe a secret"
+        raise ConfigError(what, where="base_url", fix="give the key in an environment variable, by api_key_env")
+
+
+def context_length(folder: Path, most: int = LONGEST_CONTEXT) -> int:
+    """Return the longest conversation, in tokens, that a model folder says it takes, `most` at most."""
+    try:
+        config: Any = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        expected = "a Hugging Face folder with config.json"
+        raise DataError("no model folder", where=str(folder), expected=expected) from error
+    stated = config.get("max_position_embeddings") if isinstance(config, dict) else None
+    return min(stated, most) if isinstance(stated, int) and stated > 0 else SHORTEST_CONTEXT
 
 
 def model_digest(folder: Path) -> str:

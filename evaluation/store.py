@@ -147,6 +147,11 @@ def read_trajectories(path: Path) -> Iterator[Trajectory]:
                 continue
 
 
+def finished_keys(path: Path) -> set[Key]:
+    """Return which episodes a file holds whole; those that the infrastructure failed are owed."""
+    return {key_of(t) for t in read_trajectories(path) if t.stop != StopReason.INFRASTRUCTURE}
+
+
 def key_of(trajectory: Trajectory) -> Key:
     """Return which task and sample a trajectory is of."""
     return trajectory.task_id, int(trajectory.meta.get("sample", 0))

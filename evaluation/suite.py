@@ -135,6 +135,10 @@ class Suite(ABC, Generic[Case]):
         """Return assistant turns that earn full marks, in order; None where the suite knows none."""
         return None
 
+    def said(self, item: Item[Case]) -> str:
+        """Return all that the user says, by which an item is looked for in training rows; empty: it can't be."""
+        return ""
+
     async def review(self, episodes: Iterable[Trajectory], place: Path) -> None:
         """Look at the finished episodes once more before they are judged, e.g. with a model as the judge.
 

@@ -41,7 +41,7 @@ def load_schemas(path: Path | None = None) -> dict[str, ToolSchema]:
     source = path or OWN_FILE
     schemas: dict[str, ToolSchema] = {}
     for number, row in enumerate(_rows(source), 1):
-        schema = _schema(row, f"{source.name} tool {number}")
+        schema = schema_of(row, f"{source.name} tool {number}")
         if schema.name in schemas:
             raise DataError("tool defined twice", where=f"{source.name} tool {number}", got=schema.name)
         schemas[schema.name] = schema
@@ -63,7 +63,8 @@ def _rows(source: Path) -> list[Any]:
     return cast("list[Any]", rows)
 
 
-def _schema(row: object, where: str) -> ToolSchema:
+def schema_of(row: object, where: str) -> ToolSchema:
+    """Return one tool as a schema file or a benchmark entry holds it; DataError says what is wrong, and `where`."""
     try:
         read = _Row.model_validate(row)
     except ValidationError as error:

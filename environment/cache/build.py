@@ -98,7 +98,7 @@ def import_rows(
 
 
 def _add(writer: CacheWriter, row: Recorded, shapes: Shapes, *, drop_odd: bool) -> None:
-    status = _status(row.response)
+    status = status_of(row.response)
     problem = shapes.problem(row.tool, row.response) if status is ResultStatus.OK else None
     if problem is not None:
         reason, place = f"no answer of {row.tool}", f"{row.source}: {problem}"
@@ -109,7 +109,8 @@ def _add(writer: CacheWriter, row: Recorded, shapes: Shapes, *, drop_odd: bool) 
     writer.add(row.tool, row.arguments, status, row.response, row.source)
 
 
-def _status(response: JsonValue) -> ResultStatus:
+def status_of(response: JsonValue) -> ResultStatus:
+    """Return what a stored response says of its call: ok, or that the service answered with an error."""
     answer: dict[str, Any] = cast("dict[str, Any]", response) if isinstance(response, dict) else {}
     failed = "error" in answer or answer.get("status") is False
     return ResultStatus.UPSTREAM_ERROR if failed else ResultStatus.OK

@@ -94,6 +94,10 @@ class HeldoutSuite(Suite[Task]):
         turns = gold_turns(item.case)
         return turns if item.case.answer else [*turns, "Done."]
 
+    def said(self, item: Item[Task]) -> str:
+        """Return the request."""
+        return item.case.query
+
     def close(self) -> None:
         """Close the world."""
         self.world.close()

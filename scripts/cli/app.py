@@ -15,6 +15,8 @@ import typer
 
 from environment.core.errors import ToolRlError
 from scripts.cli.check import check_app
+from scripts.cli.convert import convert
+from scripts.cli.eval import compare, eval_
 from scripts.cli.score import score
 from scripts.cli.serve import serve
 from scripts.cli.sets import overlap, prepare
@@ -76,6 +78,9 @@ app.add_typer(templates_app, name="templates")
 app.command()(serve)
 app.command()(score)
 app.command()(validate)
+app.command("eval")(eval_)
+app.command()(compare)
+app.command()(convert)
 app.command()(prepare)
 app.command()(overlap)
 

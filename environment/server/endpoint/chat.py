@@ -16,6 +16,9 @@ import aiohttp
 from environment.core.net import is_loopback, seconds_asked
 from environment.server.endpoint.failures import EndpointError, Exhausted, Fatal, Passing, classify
 
+SECRET_CHARS = 8
+"""A shorter key, such as EMPTY, is no secret but a placeholder."""
+
 
 @dataclass(frozen=True)
 class Retry:
@@ -101,18 +104,24 @@ class Endpoint:
                 text = await answer.text()
                 if answer.status != 200:
                     after = seconds_asked(answer.headers.get("Retry-After"))
-                    raise classify(answer.status, text, self.base_url, after)
+                    raise classify(answer.status, self._without_key(text), self.base_url, after)
         except (aiohttp.ClientError, TimeoutError, OSError, UnicodeDecodeError) as error:
             raise Passing(f"no answer: {type(error).__name__}", where=self.base_url, got=str(error)) from error
-        return _reply(text, self.base_url)
+        try:
+            return _reply(text)
+        except (ValueError, KeyError, IndexError, TypeError, RecursionError) as error:
+            got = self._without_key(text)[:300]
+            raise Passing("the answer holds no message", where=self.base_url, got=got) from error
+
+    def _without_key(self, text: str) -> str:
+        """Return what an endpoint said of a failure, without our key: some repeat it, and messages are kept."""
+        telling = self.api_key is not None and len(self.api_key) >= SECRET_CHARS
+        return text.replace(self.api_key or "", "[key]") if telling else text
 
 
-def _reply(text: str, where: str) -> dict[str, Any]:
-    try:
-        reply: Any = json.loads(text)
-        message = reply["choices"][0]["message"]
-    except (ValueError, KeyError, IndexError, TypeError) as error:
-        raise Passing("the answer holds no message", where=where, got=text[:300]) from error
-    if not isinstance(message, dict):
-        raise Passing("the answer holds no message", where=where, got=text[:300])
+def _reply(text: str) -> dict[str, Any]:
+    """Return a reply whose first choice has a message; any of a reader's errors where it isn't one."""
+    reply: Any = json.loads(text)
+    if not isinstance(reply["choices"][0]["message"], dict):
+        raise TypeError("the message is no object")
     return reply
