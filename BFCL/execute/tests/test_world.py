@@ -123,9 +123,14 @@ def test_an_unknown_function_is_told_with_the_nearest() -> None:
     assert "did you mean mkdir" in files().call("mkdri('x')")
 
 
-@given(st.text(max_size=60))
-def test_any_text_is_observed(text: str) -> None:
-    assert isinstance(files().call(text), str)
+def test_any_text_is_observed() -> None:
+    world = files()
+
+    @given(st.text(max_size=60))
+    def observed(text: str) -> None:
+        assert isinstance(world.call(text), str)
+
+    observed()
 
 
 def test_only_public_methods_are_on_offer_and_the_documents_name_them() -> None:

@@ -56,7 +56,10 @@ class Options(BaseModel):
     @field_validator("categories", mode="before")
     @classmethod
     def _split(cls, value: object) -> object:
-        return tuple(name.strip() for name in value.split(",")) if isinstance(value, str) else value
+        given = [value] if isinstance(value, str) else value
+        if not isinstance(given, list | tuple):
+            return given
+        return tuple(name.strip() for each in given for name in str(each).split(","))
 
     def chosen(self) -> tuple[str, ...]:
         """Return the categories asked for, in the leaderboard's order; DataError for an unknown one."""

@@ -12,7 +12,7 @@ import pytest
 
 from BFCL.check.multi_turn.check import CUT_OFF, NO_CALLS
 from BFCL.check.multi_turn.rows import judge_row
-from BFCL.data.categories import CATEGORIES, MULTI_TURN
+from BFCL.data.categories import CATEGORIES, LIVE, MULTI_TURN
 from BFCL.data.gold import NO_RIGHT_CALL
 from BFCL.data.package import home
 from BFCL.data.tests.needs import needs_package
@@ -209,6 +209,8 @@ def test_options_that_do_not_fit_are_told(options: dict[str, Any], kind: type[Ex
 def test_names_of_groups_stand_for_their_categories() -> None:
     assert {item.case.category for item in suite_of("all", limit=1).items} == set(CATEGORIES)
     assert {item.case.category for item in suite_of("multi_turn", limit=1).items} == set(MULTI_TURN)
+    several = open_suite("bfcl", {"categories": ["parallel, irrelevance", "live"], "limit": 1})
+    assert {item.case.category for item in several.items} == {"parallel", "irrelevance", *LIVE}
 
 
 def test_the_official_limits_and_prompt_are_those_of_the_package() -> None:
