@@ -7,7 +7,7 @@ does with values is the leaderboard's rule too, so that scores can be compared:
 * arguments by position are passed over;
 * a name stands for itself as text (`unit=celsius`, and also `true`), `...` for three dots;
 * a call without named arguments, and an item taken out of something, stand for their source;
-* sums, differences, products and quotients of numbers are worked out.
+* arithmetic of numbers is worked out, as far as the result has a few hundred digits; texts may be added.
 
 Nothing is evaluated. Java and JavaScript are split at the outer commas before a name: `C.m(a="x", b=new int[]{1, 2})`;
 values are source text without outer quotes.
@@ -15,6 +15,7 @@ values are source text without outer quotes.
 from __future__ import annotations
 
 import ast
+import math
 import operator
 import re
 from collections.abc import Callable, Iterator, Mapping
@@ -32,7 +33,12 @@ _OPERATIONS: Mapping[type[ast.operator], Callable[[Any, Any], Any]] = {
     ast.Sub: operator.sub,
     ast.Mult: operator.mul,
     ast.Div: operator.truediv,
+    ast.FloorDiv: operator.floordiv,
+    ast.Mod: operator.mod,
+    ast.Pow: operator.pow,
 }
+_MOST_BITS = 2048
+"""Of a whole number that is worked out."""
 _SOURCE_CALL = re.compile(r"\s*+([\w$]++(?:\s*+\.\s*+[\w$]++)*+)\s*+\((.*)\)\s*+;?+\s*+", re.DOTALL)
 _ARGUMENT = re.compile(r"\s*+([A-Za-z_$][\w$]*+)\s*+=(?![=>])(.*)", re.DOTALL)
 _NAMED = re.compile(r"\s*+[A-Za-z_$][\w$]*+\s*+=(?![=>])")
@@ -84,7 +90,7 @@ def _value(node: ast.expr) -> JsonValue:
         case ast.Dict(keys=keys, values=values):
             return {_key(key, value): _value(value) for key, value in zip(keys, values, strict=True)}
         case ast.BinOp(op=operation) if type(operation) in _OPERATIONS:
-            return _OPERATIONS[type(operation)](_number(node.left), _number(node.right))
+            return _worked_out(node, operation)
         case _:
             return literal(node)
 
@@ -96,11 +102,22 @@ def _key(key: ast.expr | None, value: ast.expr) -> str:
     return found
 
 
-def _number(node: ast.expr) -> int | float:
-    value = _value(node)
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        raise Refused(node, "no number")
-    return value
+def _worked_out(node: ast.BinOp, operation: ast.operator) -> JsonValue:
+    left, right = _value(node.left), _value(node.right)
+    if isinstance(left, str) and isinstance(right, str) and isinstance(operation, ast.Add):
+        return left + right
+    if not _is_number(left) or not _is_number(right):
+        raise Refused(node, "no numbers")
+    if isinstance(operation, ast.Pow) and isinstance(left, int) and abs(right) * left.bit_length() > _MOST_BITS:
+        raise Refused(node, "a number of too many digits")
+    found = _OPERATIONS[type(operation)](left, right)
+    if not _is_number(found) or (isinstance(found, int) and found.bit_length() > _MOST_BITS):
+        raise Refused(node, "no number, or one of too many digits")
+    return found
+
+
+def _is_number(value: JsonValue) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) != math.inf and value == value
 
 
 def _source_call(source: str) -> Call | None:
