@@ -61,7 +61,7 @@ def _bare(text: str, here: int) -> Reading | None:
     if len(body) > LONGEST or not _BARE.match(body):
         return None
     source = f"[{body.strip()}]"
-    tree = _parsed(source)
+    tree = parsed(source)
     if not isinstance(tree, ast.List) or not all(isinstance(i, ast.Call) and not i.args for i in tree.elts):
         return None
     first = here + len(body) - len(body.lstrip())
@@ -93,17 +93,17 @@ def _blocks(text: str, start: int, end: int) -> list[Block]:
     """Return the blocks of the list in `text[start:end]`."""
     source = text[start:end]
     if end - start > LONGEST:
-        tree: ast.expr | _Unread = _Unread(f"longer than {LONGEST} characters", 0)
+        tree: ast.expr | Unread = Unread(f"longer than {LONGEST} characters", 0)
     else:
-        tree = _parsed(source)
+        tree = parsed(source)
     if isinstance(tree, ast.List):
         return [*_calls(tree, source, start)]
-    reason, at = (tree.reason, tree.position) if isinstance(tree, _Unread) else ("no list of calls", 0)
+    reason, at = (tree.reason, tree.position) if isinstance(tree, Unread) else ("no list of calls", 0)
     failure = Failure(ParseStatus.MALFORMED, start + at, reason)
     return [Block(start, end, source, _legible_name(text, start), {}, failure)]
 
 
-def _parsed(source: str) -> ast.expr | _Unread:
+def parsed(source: str) -> ast.expr | Unread:
     """Return the syntax tree of an expression, or why there is none. Warnings about odd escapes are of no use here."""
     try:
         with warnings.catch_warnings():
@@ -112,7 +112,7 @@ def _parsed(source: str) -> ast.expr | _Unread:
     except _CANNOT_PARSE as error:
         reason = error.msg if isinstance(error, SyntaxError) else str(error)
         reason = "nested too deeply" if isinstance(error, RecursionError | MemoryError) else reason
-        return _Unread(f"not Python: {reason}", _syntax_position(error, source))
+        return Unread(f"not Python: {reason}", _syntax_position(error, source))
 
 
 def _syntax_position(error: BaseException, source: str) -> int:
@@ -130,14 +130,15 @@ def _calls(tree: ast.List, source: str, base: int) -> Iterator[Block]:
         start, end = place.of(item), place.end_of(item)
         name, arguments, failure = "", dict[str, JsonValue](), None
         try:
-            name = _function_name(item)
+            name = function_name(item)
             arguments = _arguments(item)
         except Refused as error:
             failure = Failure(ParseStatus.MALFORMED, base + place.of(error.node), error.reason)
         yield Block(base + start, base + end, source[start:end], name, arguments, failure)
 
 
-def _function_name(node: ast.expr) -> str:
+def function_name(node: ast.expr) -> str:
+    """Return the dotted name a call calls; Refused where the node is no call of a name."""
     if not isinstance(node, ast.Call):
         raise Refused(node, "an item of the list is no call")
     parts: list[str] = []
@@ -169,7 +170,7 @@ def _legible_name(text: str, start: int) -> str:
     return found[0] if found and found.end() - found.start() <= 100 else ""
 
 
-class _Unread:
+class Unread:
     """Why a source has no syntax tree."""
 
     def __init__(self, reason: str, position: int) -> None:

@@ -7,12 +7,15 @@ import io
 import json
 import sys
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import nullcontext
 from pathlib import Path
-from typing import Annotated, cast
+from typing import TYPE_CHECKING, Annotated, Any, Protocol, cast
 
 import typer
+
+if TYPE_CHECKING:
+    from environment.core.errors import DataError
 
 check_app = typer.Typer(
     help="Judge stored calls by published rules.\n\nExample: tool-rl check ast rows.jsonl.gz",
@@ -24,7 +27,7 @@ check_app = typer.Typer(
 
 @check_app.callback()
 def _group() -> None:
-    """Keep `ast` a verb of its own: rules of other kinds will stand beside it."""
+    """Hold the rules that calls can be judged by."""
 
 
 @check_app.command("ast")
@@ -38,18 +41,55 @@ def check_ast(
 
     Example: tool-rl check ast rows.jsonl.gz > verdicts.jsonl
     """
-    from BFCL.check.ast.rows import RowVerdict, judge_lines
+    from BFCL.check.ast.rows import judge_lines
+
+    _judge(file, judge_lines)
+
+
+@check_app.command("multi-turn")
+def check_multi_turn(
+    file: Annotated[str, typer.Argument(metavar="FILE", help="JSON Lines, plain or .gz; - reads standard input.")],
+) -> None:
+    """Judge rollouts by the Berkeley leaderboard's multi-turn rules; print one JSON verdict a row.
+
+    A row holds case_id, category (such as multi_turn_base), id (of the leaderboard's row) and model_calls: a list of
+    turns, each a list of steps, each a list of calls such as "cd(folder='document')". Calls act on a simulated world
+    and are never run as code. A row that can't be judged is named on stderr and the command ends with status 1. Needs
+    the package bfcl-eval, which scripts/setup.sh installs.
+
+    Example: tool-rl check multi-turn rollouts.jsonl.gz > verdicts.jsonl
+    """
+    from BFCL.check.multi_turn.rows import judge_lines
+    from BFCL.data.package import home
+
+    home()
+    _judge(file, judge_lines)
+
+
+class _RowVerdict(Protocol):
+    """What either kind of rules says of a row."""
+
+    @property
+    def valid(self) -> bool: ...
+
+    def to_json(self) -> dict[str, Any]: ...
+
+
+def _judge(
+    file: str, judge_lines: Callable[[Iterable[bytes], str], Iterator[_RowVerdict | DataError]]
+) -> None:
+    """Print a verdict a row and the counts; exit with 1 where a row could not be judged."""
     from environment.core.errors import DataError
 
     judged = wrong = broken = 0
     for found in judge_lines(input_lines(file), "stdin" if file == "-" else file):
-        if isinstance(found, RowVerdict):
+        if isinstance(found, DataError):
+            broken += 1
+            typer.echo(str(found), err=True)
+        else:
             judged += 1
             wrong += not found.valid
             typer.echo(json.dumps(found.to_json()))
-        else:
-            broken += 1
-            typer.echo(str(found), err=True)
     if not judged + broken:
         raise DataError("no rows", where=file, expected="one JSON object a line")
     typer.echo(f"{judged} rows judged, {judged - wrong} valid, {wrong} invalid, {broken} not judged", err=True)

@@ -185,10 +185,21 @@ def table(summary: Mapping[str, Any], place: Place) -> str:
         lines += [f"  by {plain(key[3:])}"]
         groups = sorted(summary[key].items(), key=lambda kv: (len(kv[0]), kv[0]) if kv[0].isdigit() else (0, kv[0]))
         lines += [f"    {plain(g)[:40]:<20} {r['n']:>5}  {_interval(r.get('success_rate'))}" for g, r in groups]
+    lines += _leaderboard(summary["leaderboard"]) if "leaderboard" in summary else []
     faults = summary.get("faults", {}).get("greedy", {})
     lines += ["  faults  " + ", ".join(f"{plain(k)} {v}" for k, v in faults.items())] if faults else []
     lines += [f"  note: {plain(w)}" for w in summary.get("warnings", ())]
     return "\n".join([*lines, f"  {place.summary}"])
+
+
+def _leaderboard(scores: Mapping[str, Any]) -> list[str]:
+    """Return the leaderboard's own figures; what was run in part is said beside them."""
+    groups = ", ".join(f"{plain(name)} {share:.1%}" for name, share in scores["groups"].items())
+    covered = scores["overall_covered"]
+    whole = "" if covered is None else f"; {covered:.1%} over the groups run whole"
+    left = len(scores["missing"]) + len(scores["partial"])
+    part = f" ({left} of its categories were not run, or in part)" if left else ""
+    return [f"  as the leaderboard has it: {scores['overall']:.2%} overall{whole}{part}", f"    {groups}"]
 
 
 def comparison_table(found: Sequence[Comparison]) -> str:

@@ -12,7 +12,7 @@ from typing import Any
 # A line end after a number is let pass, as it is there.
 _WHOLE = re.compile(r"-?\d+\n?")
 _LONG = re.compile(r"-?\d+[lL]\n?")
-_FLOAT = re.compile(r"-?\d+\.\d+([eE][+-]?\d+)?[fF]\n?")
+_FLOAT = re.compile(r"-?\d+(\.\d+)?([eE][+-]?\d+)?[fF]\n?")
 _DOUBLE = re.compile(r"-?\d+(\.\d+)?([eE][+-]?\d+)?\n?")
 _AS_LIST = re.compile(r"new\s+ArrayList<\w*>\(Arrays\.asList\((.+?)\)\)")
 _ADDING = re.compile(r"new\s+ArrayList<\w*>\(\)\s*\{\{\s*(.+?)\s*\}\}", re.DOTALL)
@@ -69,7 +69,7 @@ def _array(text: str, item_type: str | None) -> Any:
     found = _ARRAY.search(text)
     if not found:
         return text
-    parts = [part.strip() for part in found[1].split(",")] if found[1] else []
+    parts = [part.strip() for part in found[1].split(",") if part.strip()]
     return [read_java(part, item_type) if item_type else _value(part) for part in parts]
 
 
@@ -84,7 +84,7 @@ def _value(text: str) -> Any:
     """Return a value whose type nobody names, by the way it is written."""
     if text in ("true", "false"):
         return text == "true"
-    if len(text) > 1 and text[0] == text[-1] == '"':
+    if text.startswith('"') and text.endswith('"'):
         return text[1:-1]
     if _LONG.fullmatch(text):
         return int(text.strip()[:-1])

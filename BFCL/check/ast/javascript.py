@@ -1,18 +1,18 @@
 """JavaScript source text of one argument → the Python value it is compared as; text that doesn't fit stays text.
 
-Patterns, no parser, as the leaderboard's: a list is split at every comma, an object holds no object, and what follows
-the first closing bracket is not looked at.
+Patterns, no parser, as the leaderboard's: a list is split at every comma, an object ends at its first closing brace,
+and what follows the first closing bracket is not looked at.
 """
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 # A line end after a number is let pass, as it is there.
 _WHOLE = re.compile(r"-?\d+\n?")
 _BIG = re.compile(r"-?\d+n\n?")
-_FLOAT = re.compile(r"-?\d+\.?\d*\n?")
+_FLOAT = re.compile(r"-?\d+(\.\d+)?\n?")
 _ROWS = re.compile(r"\[\s*\[.*?\]\s*(,\s*\[.*?\]\s*)*\]|\bnew\s+Array\(\s*\[.*?\]\s*(,\s*\[.*?\]\s*)*\)")
 _ROW = re.compile(r"\[(.*?)\]")
 _ARRAY = re.compile(r"\[(.*?)\]|\bnew\s+Array\((.*?)\)")
@@ -51,8 +51,8 @@ def _big(text: str) -> Any:
 def _array(text: str, item_type: str | None) -> Any:
     rows = _ROWS.match(text)
     if rows:
-        inner = (row.strip().removeprefix("[") for row in _ROW.findall(rows[0]))
-        return [[_item(part.strip(), item_type) for part in row.split(",")] for row in inner]
+        first, *rest = (row.strip() for row in _ROW.findall(rows[0]))
+        return [[_value(part) for part in row.split(",")] for row in (first.removeprefix("["), *rest)]
     found = _ARRAY.match(text)
     if not found:
         return text
@@ -69,22 +69,46 @@ def _object(text: str) -> Any:
     found = _OBJECT.match(text)
     if text == "{}" or not found:
         return {} if text == "{}" else text
-    pairs = [pair.split(":") for pair in found[1].split(",")]
-    if any(len(pair) != 2 for pair in pairs):
-        return text
-    return {key.strip().strip("'\""): _value(value.strip()) for key, value in pairs}
+    return {key.strip().strip("'\""): _entry(value.strip()) for key, value in _entries(found[1])}
+
+
+def _entries(content: str) -> Iterator[tuple[str, str]]:
+    """Yield keys and values: an entry ends at the last comma before the next colon, so values may hold commas."""
+    first, *pieces = content.split(",")
+    entry = first
+    for piece in pieces:
+        if ":" in piece[1:] and ":" in entry:
+            yield from _entry_of(entry)
+            entry = piece
+        else:
+            entry = f"{entry},{piece}"
+    yield from _entry_of(entry)
+
+
+def _entry_of(entry: str) -> Iterator[tuple[str, str]]:
+    key, colon, value = entry.lstrip(":").partition(":")
+    if colon:
+        yield key, value
+
+
+def _entry(value: str) -> Any:
+    if value.startswith("[") and value.endswith("]"):
+        return _array(value, None)
+    return _object(value) if value.startswith("{") and value.endswith("}") else _value(value.strip("'\""))
 
 
 def _value(text: str) -> Any:
     """Return a value whose type nobody names, by the way it is written."""
+    text = text.strip()
     if text in ("true", "false"):
         return text == "true"
-    if len(text) > 1 and text[0] in _QUOTES and text[-1] == text[0]:
+    if text[:1] in _QUOTES and text.endswith(text[0]):
         return text[1:-1]
-    for reader in (_big, _whole, _float):
-        read = reader(text)
-        if read is not text:
-            return read
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
     return text
 
 

@@ -5,12 +5,12 @@ answers than one are `parallel`, more documents than one are `multiple`.
 """
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
 from BFCL.check.ast.check import check
+from BFCL.check.lines import judge_each
 from environment.core.errors import DataError, nearest_name
 
 KEYS = ("case_id", "function", "possible_answer", "model_output")
@@ -38,17 +38,7 @@ class RowVerdict:
 
 def judge_lines(lines: Iterable[bytes], where: str) -> Iterator[RowVerdict | DataError]:
     """Yield a verdict, or what is wrong, for every line that isn't blank; `where` names the file in errors."""
-    for number, line in enumerate(lines, 1):
-        if number == 1:
-            line = line.removeprefix(b"\xef\xbb\xbf")
-        if line.strip():
-            try:
-                yield judge_row(_object(line))
-            except DataError as error:
-                yield DataError(
-                    error.what, where=f"{where} line {number}", got=error.got, expected=error.expected,
-                    nearest=error.nearest, fix=error.fix,
-                )  # fmt: skip
+    return judge_each(lines, where, judge_row)
 
 
 def judge_row(row: Mapping[str, Any]) -> RowVerdict:
@@ -74,17 +64,6 @@ def category_of(row: Mapping[str, Any]) -> str:
         near = nearest_name(str(given), CATEGORIES)
         raise DataError("unknown category", got=given, expected="one of " + ", ".join(CATEGORIES), nearest=near)
     return given
-
-
-def _object(line: bytes) -> dict[str, Any]:
-    try:
-        row = json.loads(line)
-    except (ValueError, RecursionError) as error:
-        problem = "nested too deeply" if isinstance(error, RecursionError) else str(error)
-        raise DataError(f"the line is no JSON: {problem}") from error
-    if not isinstance(row, dict):
-        raise DataError("the line is no row", got=type(row).__name__, expected="a JSON object")
-    return cast("dict[str, Any]", row)
 
 
 def _objects(row: Mapping[str, Any], key: str) -> Sequence[Any]:

@@ -81,7 +81,7 @@ def checker_measures(python: Path | None) -> list[Measure]:
     found: dict[str, Any] = {}
     for _ in range(REPEATS):
         rates["ours"].append(_rate(ours, rows, 3))
-        found = _peer(python, rows)
+        found = peer_verdicts(python, rows)
         rates["bfcl-eval"].append(ROWS / min(found["seconds"]))
     verdicts = [check(r["function"], r["possible_answer"], r["model_output"], r["category"]) for r in rows]
     agreed = sum([v.valid, v.error_type] == theirs for v, theirs in zip(verdicts, found["verdicts"], strict=True))
@@ -93,7 +93,8 @@ def checker_measures(python: Path | None) -> list[Measure]:
     ]
 
 
-def _peer(python: Path, rows: list[dict[str, Any]]) -> dict[str, Any]:
+def peer_verdicts(python: Path, rows: list[dict[str, Any]]) -> dict[str, Any]:
+    """Return the leaderboard's verdicts on rows, error types included, and the CPU seconds of each of three repeats."""
     with tempfile.TemporaryDirectory(prefix="reward-bench-") as folder:
         given, out = Path(folder) / "rows.json", Path(folder) / "out.json"
         given.write_text(json.dumps(rows), encoding="utf-8")

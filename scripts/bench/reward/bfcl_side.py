@@ -27,13 +27,15 @@ def main(rows_file: str, repeats: int, out: str) -> None:
     from bfcl_eval.eval_checker.ast_eval.ast_checker import ast_checker  # type: ignore[import-not-found]
 
     rows: list[dict[str, Any]] = json.loads(Path(rows_file).read_text(encoding="utf-8"))
+    named = {"simple_java": Language.JAVA, "simple_javascript": Language.JAVASCRIPT}
+    languages = [named.get(row["category"], Language.PYTHON) for row in rows]
     seconds: list[float] = []
     verdicts: list[tuple[bool, str]] = []
     for _ in range(repeats):
         begun = time.process_time()
         found = [
-            ast_checker(r["function"], r["model_output"], r["possible_answer"], Language.PYTHON, r["category"], "m")
-            for r in rows
+            ast_checker(r["function"], r["model_output"], r["possible_answer"], language, r["category"], "m")
+            for r, language in zip(rows, languages, strict=True)
         ]
         seconds.append(time.process_time() - begun)
         verdicts = [(f["valid"], "" if f["valid"] else f["error_type"]) for f in found]

@@ -1,0 +1,1 @@
+"""Rollouts a second, verdicts and memory of the multi-turn checker beside the leaderboard's own."""
