@@ -22,6 +22,7 @@ from scripts.cli.sets import overlap, prepare
 from scripts.cli.templates import templates_app
 from scripts.cli.tools import tools_app
 from scripts.cli.validate import validate
+from scripts.cli.view import view
 from scripts.cli.world import STAGE, world_app
 
 Overrides = Annotated[list[str] | None, typer.Argument(metavar="[KEY=VALUE]...", help="Settings, as for Hydra.")]
@@ -79,6 +80,7 @@ app.command()(score)
 app.command()(validate)
 app.command()(prepare)
 app.command()(overlap)
+app.command()(view)
 
 
 @world_app.command(STAGE, hidden=True)
