@@ -8,6 +8,7 @@
 # Stages: set-up, scripts (bash -n, shellcheck where installed), ruff, pyright, architecture, fast tests, slow tests, the
 # main job end to end (alone, for it takes every core). A failing stage does not hide the others: every stage up to the
 # fast tests runs, and the slow ones run only when all those passed. Exit status 0 only if every stage passed. The whole output of each stage is in runs/test/<stage>.log.
+# The slow tests drive a headless Chromium where there is one; as root it is installed from Debian if need be.
 set -uo pipefail
 
 root="$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)"
@@ -72,6 +73,16 @@ check_scripts() {
   for file in "${files[@]}"; do bash -n "$file" || return 1; done
   if command -v shellcheck >/dev/null; then shellcheck "${files[@]}"; else echo "shellcheck is not installed; only bash -n ran"; fi
 }
+
+# The tests of pages need a browser; where none can be had they are skipped by name.
+if [ "$fast" = no ] && ! command -v chromium >/dev/null && [ "$(id -u)" -eq 0 ] && command -v apt-get >/dev/null; then
+  if { timeout 120 apt-get -qq update && DEBIAN_FRONTEND=noninteractive timeout 300 apt-get -qq install -y --no-install-recommends chromium; } \
+    >"$logs/chromium.log" 2>&1 </dev/null; then
+    printf 'test: installed chromium\n'
+  else
+    printf 'test: chromium could not be installed; the tests that need it are skipped (%s)\n' "$logs/chromium.log"
+  fi
+fi
 
 stage scripts check_scripts
 stage ruff "$python" -m ruff check .

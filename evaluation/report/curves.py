@@ -1,10 +1,13 @@
-"""Learning curves as inline SVG: every step as a dot, a running mean as the line once there are enough steps."""
+"""Learning curves as inline SVG: every step as a dot, a running mean as the line once there are enough steps.
+
+Several runs share a chart: a colour and a dash each, lines alone once there are more than two, and a legend above.
+"""
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from evaluation.report.figures import MINUS, number
 from evaluation.report.markup import Markup, el
@@ -56,12 +59,31 @@ def panel_points(panel: Panel, steps: Sequence[Mapping[str, Any]]) -> Points:
     return []
 
 
-def curve(panel: Panel, points: Points) -> Markup:
-    """Return a figure of one panel."""
-    first, last = points[0], points[-1]
-    label = f"{panel.title}: {number(first[1])} at step {first[0]:.0f}, {number(last[1])} at step {last[0]:.0f}"
-    caption = el("figcaption", el("b", panel.title), el("span", panel.note), el("output", number(last[1])))
-    return el("figure", caption, _svg(panel, points, label), class_="curve")
+class Series(NamedTuple):
+    """The points of one run."""
+
+    name: str
+    """Empty where the chart has one run alone."""
+    points: Points
+    colour: str = "run0"
+
+
+def curve(panel: Panel, series: Sequence[Series]) -> Markup:
+    """Return a figure of one panel, one line a run; every run has points."""
+    label = f"{panel.title}: " + "; ".join(_words(each) for each in series)
+    last = el("output", number(series[0].points[-1][1])) if len(series) == 1 else None
+    caption = el("figcaption", el("b", panel.title), el("span", panel.note), last)
+    return el("figure", caption, _svg(panel, series, label), class_="curve")
+
+
+def legend(names: Mapping[str, str]) -> Markup:
+    """Return the names of runs with their colours and dashes."""
+    items = [
+        el("li", el("svg", el("line", x1=0, x2=28, y1=5, y2=5, class_="line"), viewBox="0 0 28 10", aria_hidden="true",
+                    class_=colour), name)
+        for name, colour in names.items()
+    ]  # fmt: skip
+    return el("ul", items, class_="legend")
 
 
 def smooth(values: Sequence[float], window: int) -> list[float]:
@@ -81,36 +103,74 @@ def ticks(low: float, high: float, most: int = 4) -> list[float]:
     return [round((start + i) * step, 12) for i in range(count)]
 
 
-def _svg(panel: Panel, points: Points, label: str) -> Markup:
-    low, high = _range(panel, [y for _, y in points])
-    x0, x1 = points[0][0], points[-1][0]
+@dataclass(frozen=True)
+class Frame:
+    """The axes of a chart: from data to the drawing."""
 
-    def x_at(x: float) -> float:
-        return LEFT + (WIDTH - LEFT - RIGHT) * ((x - x0) / (x1 - x0) if x1 > x0 else 0.5)
+    x0: float
+    x1: float
+    low: float
+    high: float
 
-    def y_at(y: float) -> float:
-        return TOP + (HEIGHT - TOP - BOTTOM) * (1 - (y - low) / (high - low))
+    def x(self, x: float) -> str:
+        """Return where a step stands."""
+        part = (x - self.x0) / (self.x1 - self.x0) if self.x1 > self.x0 else 0.5
+        return f"{LEFT + (WIDTH - LEFT - RIGHT) * part:.1f}"
 
-    heights = ticks(low, high)
-    signs = [f"{t:,.{_decimals(heights)}f}".replace(",", " ").replace("-", MINUS) for t in heights]
-    grid = [
-        (el("line", x1=LEFT, x2=WIDTH - RIGHT, y1=f"{y_at(t):.1f}", y2=f"{y_at(t):.1f}", class_="grid"),
-         el("text", sign, x=LEFT - 6, y=f"{y_at(t) + 3.5:.1f}", class_="tick end"))
-        for t, sign in zip(heights, signs, strict=True)
-    ]
-    marks = sorted({x0, x1, *(t for t in ticks(x0, x1) if t == int(t))}) if x1 > x0 else [x0]
-    marks = [m for m in marks if m in (x0, x1) or min(m - x0, x1 - m) > (x1 - x0) * 0.08]
-    axis = [el("text", f"{m:.0f}", x=f"{x_at(m):.1f}", y=HEIGHT - 7, class_="tick middle") for m in marks]
-    dots = [
-        el("circle", el("title", f"step {x:.0f}: {number(y)}"), cx=f"{x_at(x):.1f}", cy=f"{y_at(y):.1f}", r=2)
-        for x, y in points
-    ]
+    def y(self, y: float) -> str:
+        """Return where a value stands."""
+        return f"{TOP + (HEIGHT - TOP - BOTTOM) * (1 - (y - self.low) / (self.high - self.low)):.1f}"
+
+    def axes(self) -> list[Any]:
+        """Return lines across with their values, and the steps below."""
+        heights = ticks(self.low, self.high)
+        signs = [f"{t:,.{_decimals(heights)}f}".replace(",", " ").replace("-", MINUS) for t in heights]
+        grid = [
+            (el("line", x1=LEFT, x2=WIDTH - RIGHT, y1=self.y(t), y2=self.y(t), class_="grid"),
+             el("text", sign, x=LEFT - 6, y=f"{float(self.y(t)) + 3.5:.1f}", class_="tick end"))
+            for t, sign in zip(heights, signs, strict=True)
+        ]  # fmt: skip
+        steps = [el("text", f"{m:.0f}", x=self.x(m), y=HEIGHT - 7, class_="tick middle") for m in self._marks()]
+        return [grid, steps]
+
+    def _marks(self) -> list[float]:
+        x0, x1 = self.x0, self.x1
+        marks = sorted({x0, x1, *(t for t in ticks(x0, x1) if t == int(t))}) if x1 > x0 else [x0]
+        return [m for m in marks if m in (x0, x1) or min(m - x0, x1 - m) > (x1 - x0) * 0.08]
+
+
+def frame_of(panel: Panel, series: Sequence[Points]) -> Frame:
+    """Return axes that hold all points."""
+    steps = [x for points in series for x, _ in points]
+    low, high = _range(panel, [y for points in series for _, y in points])
+    return Frame(min(steps), max(steps), low, high)
+
+
+def _svg(panel: Panel, series: Sequence[Series], label: str) -> Markup:
+    frame = frame_of(panel, [each.points for each in series])
+    drawn = [_line(frame, each, dots=len(series) <= 2) for each in series]
+    return el("svg", frame.axes(), drawn, viewBox=f"0 0 {WIDTH} {HEIGHT}", role="img", aria_label=label)
+
+
+def _line(frame: Frame, series: Series, dots: bool) -> Markup:
+    points = series.points
     several = len(points) >= SMOOTH_FROM
     values = smooth([y for _, y in points], max(3, len(points) // 8 | 1)) if several else [y for _, y in points]
-    path = " ".join(f"{x_at(x):.1f},{y_at(y):.1f}" for (x, _), y in zip(points, values, strict=True))
-    line = el("polyline", points=path, class_="line")
-    body = [grid, axis, el("g", dots, class_="dots faint" if several else "dots"), line]
-    return el("svg", body, viewBox=f"0 0 {WIDTH} {HEIGHT}", role="img", aria_label=label)
+    path = " ".join(f"{frame.x(x)},{frame.y(y)}" for (x, _), y in zip(points, values, strict=True))
+    name = f"{series.name}, " if series.name else ""
+    marks = [
+        el("circle", el("title", f"{name}step {x:.0f}: {number(y)}"), cx=frame.x(x), cy=frame.y(y), r=2)
+        for x, y in points
+    ]
+    shown = el("g", marks, class_="dots faint" if several or not dots else "dots") if dots or len(points) == 1 else None
+    title = el("title", series.name) if series.name else None
+    return el("g", shown, el("polyline", title, points=path, class_="line"), class_=series.colour)
+
+
+def _words(series: Series) -> str:
+    first, last = series.points[0], series.points[-1]
+    name = f"{series.name} " if series.name else ""
+    return f"{name}{number(first[1])} at step {first[0]:.0f}, {number(last[1])} at step {last[0]:.0f}"
 
 
 def _decimals(values: Sequence[float]) -> int:

@@ -1,8 +1,6 @@
 """The same task by each model, side by side: what was said, called and answered, each call against the gold chain."""
 from __future__ import annotations
 
-import json
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -11,11 +9,9 @@ from environment.core.trajectory import Trajectory
 from evaluation.report.figures import model_name, number
 from evaluation.report.load import RunData
 from evaluation.report.markup import Markup, el
+from evaluation.report.prose import compact, short, words_outside_calls
 
 MOST_TASKS = 6
-LONGEST = 2400
-"""Characters of one message that are shown."""
-_BLOCK = re.compile(r"<tool_call>.*?(?:</tool_call>|(?=<tool_call>)|\Z)", re.DOTALL)
 
 
 def choose(evaluations: Mapping[str, Mapping[str, Any]], most: int = MOST_TASKS) -> list[str]:
@@ -57,7 +53,7 @@ def _task(
     marks = [_outcome(m, bool(i["greedy"]["success"])) for m, i in items.items()]
     head = el("summary", el("span", item.get("query") or task, class_="query"), el("span", marks, class_="outcomes"))
     gold = [
-        el("li", el("code", s["function"]), " ", el("code", _compact(s["arguments"]), class_="args"))
+        el("li", el("code", s["function"]), " ", el("code", compact(s["arguments"]), class_="args"))
         for s in item.get("gold", ())
     ]
     wanted = el("div", el("h4", "Wanted"), el("ol", gold), class_="gold") if gold else None
@@ -89,10 +85,10 @@ def _turns(trajectory: Trajectory, marks: Sequence[Mapping[str, Any]]) -> Iterat
     mark_of = {c.id: m for c, m in zip(trajectory.calls, marks, strict=False)}
     assistant = [m for m in trajectory.messages if m.get("role") == "assistant"]
     for turn, message in enumerate(assistant):
-        words = _BLOCK.sub("", str(message.get("content") or "")).strip()
+        words = words_outside_calls(str(message.get("content") or ""))
         calls = [c for c in trajectory.calls if c.turn == turn]
         if words or not calls:
-            yield el("p", _short(words) or "(nothing)", class_="words" if words else "words empty")
+            yield el("p", short(words) or "(nothing)", class_="words" if words else "words empty")
         for call in calls:
             yield _call(call, mark_of.get(call.id), results.get(call.id))
 
@@ -102,18 +98,10 @@ def _call(call: ToolCall, mark: Mapping[str, Any] | None, result: ToolResult | N
     step = f"step {mark['step'] + 1}" if mark and mark.get("step") is not None else ""
     note = " · ".join(w for w in (step, str(mark["note"]) if mark else "") if w)
     sign = el("span", "✓" if right else "✗", class_="sign", aria_label="right" if right else "not right")
-    body = el("code", _compact(call.arguments), class_="args") if call.name else el("code", _short(call.raw))
+    body = el("code", compact(call.arguments), class_="args") if call.name else el("code", short(call.raw))
     head = el("div", sign, el("code", call.name or "unreadable", class_="tool"), el("span", note, class_="note"),
               class_="callhead")
     status = None if result is None or result.status == ResultStatus.OK else str(result.status).replace("_", " ")
-    shown = "" if result is None else _short(result.text)
+    shown = "" if result is None else short(result.text)
     answer = el("div", el("b", status) if status else None, el("code", shown), class_="answer") if result else None
     return el("div", head, body, answer, class_=f"call {'good' if right else 'bad'}")
-
-
-def _compact(value: Any) -> str:
-    return _short(json.dumps(value, ensure_ascii=False))
-
-
-def _short(words: str) -> str:
-    return words if len(words) <= LONGEST else f"{words[:LONGEST]} … ({len(words) - LONGEST} more characters)"

@@ -1,7 +1,8 @@
 """Figures as people read them: percent, points, durations, counts."""
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 MINUS = "−"
@@ -14,9 +15,18 @@ NAMES = {
     "sampled_reward_mean": "Mean reward, sampled",
     "calls_mean": "Calls a task",
 }
-PLAIN = frozenset({"reward_mean", "sampled_reward_mean", "calls_mean"})
-"""Figures that are no share of items."""
 MODELS = {"base": "Base", "sft": "After SFT", "rl": "After RL"}
+COLOURS = 8
+"""So many runs have a colour of their own; then they begin again."""
+
+
+@dataclass(frozen=True)
+class Look:
+    """How the columns of tables and the rows of charts are called and coloured."""
+
+    title: Callable[[str], str]
+    colour: Callable[[str], str]
+    """Class of the style sheet: `base`, `sft`, `rl`, `other`, `run0`…"""
 
 
 def name_of(figure: str) -> str:
@@ -30,6 +40,26 @@ def name_of(figure: str) -> str:
 def model_name(model: str) -> str:
     """Return the title of a model."""
     return MODELS.get(model, model)
+
+
+def is_share(figure: str) -> bool:
+    """Say whether a figure is a share of items or calls; means of anything else are named `…_mean`."""
+    return not figure.endswith("_mean")
+
+
+def model_colour(model: str) -> str:
+    """Return the colour of a model."""
+    return model if model in MODELS else "other"
+
+
+MODEL_LOOK = Look(model_name, model_colour)
+"""Evaluations named by model."""
+
+
+def run_look(names: Sequence[str]) -> Look:
+    """Return how runs look: called as they are, each with the colour of its place."""
+    place = {name: i for i, name in enumerate(names)}
+    return Look(lambda name: name, lambda name: f"run{place.get(name, 0) % COLOURS}")
 
 
 def share(value: float | None) -> str:
@@ -50,9 +80,14 @@ def number(value: float | None, digits: int = 3) -> str:
     return f"{value:.{digits - whole if whole else digits - 1}f}".replace("-", MINUS)
 
 
+def count(value: int) -> str:
+    """Return a whole number, its thousands apart."""
+    return f"{value:,}".replace(",", " ")
+
+
 def estimate(figure: str, value: float | None) -> str:
     """Return the value of a figure in its own unit."""
-    return number(value) if figure in PLAIN else share(value)
+    return share(value) if is_share(figure) else number(value)
 
 
 def span(figure: str, interval: Mapping[str, Any]) -> str:
@@ -60,7 +95,7 @@ def span(figure: str, interval: Mapping[str, Any]) -> str:
     low, high = interval.get("low"), interval.get("high")
     if low is None or high is None or interval.get("value") is None:
         return ""
-    ends = (number(low), number(high)) if figure in PLAIN else (f"{100 * low:.1f}", f"{100 * high:.1f}")
+    ends = (f"{100 * low:.1f}", f"{100 * high:.1f}") if is_share(figure) else (number(low), number(high))
     return " to ".join(ends).replace("-", MINUS)
 
 
@@ -68,7 +103,7 @@ def signed(figure: str, value: float | None) -> str:
     """Return a difference with its sign: points for shares, plain numbers otherwise."""
     if value is None:
         return DASH
-    shown = f"{value:+.3f}" if figure in PLAIN else f"{100 * value:+.1f}"
+    shown = f"{100 * value:+.1f}" if is_share(figure) else f"{value:+.3f}"
     return (shown if shown.strip("+-0.") else shown.lstrip("+-")).replace("-", MINUS)
 
 

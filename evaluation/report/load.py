@@ -8,9 +8,16 @@ from pathlib import Path
 from typing import Any
 
 from environment.core.errors import DataError
+from environment.core.task import Task
 from environment.core.trajectory import Trajectory
 from evaluation.compare import read_summaries
+from evaluation.golds import schemas_of_run, tasks_of_run, tasks_of_summary
+from evaluation.report.domains import with_domains
+from evaluation.report.errors import Tally, tally
 from evaluation.store import key_of, read_trajectories
+
+HELDOUT = "heldout"
+"""The suite of the main job; summaries that name no suite are of it."""
 
 
 @dataclass(frozen=True)
@@ -21,11 +28,21 @@ class RunData:
     summary: Mapping[str, Any] = field(default_factory=dict[str, Any])
     environment: Mapping[str, Any] = field(default_factory=dict[str, Any])
     evaluations: Mapping[str, Mapping[str, Any]] = field(default_factory=dict[str, Any])
-    """Name → summary of `heldout.run`."""
+    """Name → summary on the held-out tasks."""
+    suites: Mapping[str, Mapping[str, Mapping[str, Any]]] = field(default_factory=dict[str, Any])
+    """Other suite → name → summary."""
+    tallies: Mapping[str, Tally] = field(default_factory=dict[str, Tally])
+    """Name → mistakes on the held-out tasks, where trajectories and gold chains are at hand."""
     steps: Sequence[Mapping[str, Any]] = ()
     """One flat mapping of numbers a training step, in order of `step`."""
     seeds: Sequence[Mapping[str, Any]] = ()
     folder: Path = Path()
+
+    @property
+    def everything(self) -> dict[str, Mapping[str, Any]]:
+        """All summaries, those of other suites called by suite and name."""
+        others = {f"{suite} {name}": s for suite, found in self.suites.items() for name, s in found.items()}
+        return {**self.evaluations, **others}
 
     def greedy(self, model: str, tasks: set[str]) -> dict[str, Trajectory]:
         """Return the greedy trajectories of some tasks."""
@@ -38,15 +55,48 @@ def load_run(folder: Path) -> RunData:
     if not folder.is_dir():
         raise DataError("no such run", where=str(folder))
     seeds: Any = _json(folder / "seeds.json", [])
+    by_suite = _by_suite(read_summaries(folder / "eval"))
+    tasks, _ = tasks_of_run(folder, ("heldout",))
+    evaluations = {name: with_domains(s, tasks) for name, s in by_suite.pop(HELDOUT, {}).items()}
     return RunData(
         name=folder.resolve().name,
         summary=_json(folder / "summary.json", {}),
         environment=_json(folder / "environment.json", {}),
-        evaluations=read_summaries(folder / "eval"),
+        evaluations=evaluations,
+        suites=by_suite,
+        tallies=_tallies(folder, evaluations, tasks),
         steps=_steps(folder / "metrics.jsonl"),
         seeds=seeds.get("runs", []) if isinstance(seeds, dict) else seeds,
         folder=folder,
     )
+
+
+def suite_of(summary: Mapping[str, Any]) -> str:
+    """Return which suite a summary is of, as it or its settings say."""
+    settings: Any = summary.get("settings")
+    named = summary.get("suite") or (settings.get("suite") if isinstance(settings, dict) else None)
+    return named if isinstance(named, str) else HELDOUT
+
+
+def _by_suite(summaries: Mapping[str, dict[str, Any]]) -> dict[str, dict[str, Mapping[str, Any]]]:
+    found: dict[str, dict[str, Mapping[str, Any]]] = {}
+    for name, summary in summaries.items():
+        found.setdefault(suite_of(summary), {})[name] = summary
+    return found
+
+
+def _tallies(
+    folder: Path, evaluations: Mapping[str, Mapping[str, Any]], tasks: Mapping[str, Task]
+) -> dict[str, Tally]:
+    """Count the mistakes of each evaluation; tasks whose edges are not at hand are known by their gold calls."""
+    schemas = schemas_of_run(folder)
+    found: dict[str, Tally] = {}
+    for name, summary in evaluations.items():
+        trajectories = read_trajectories(folder / "eval" / f"{name}.trajectories.jsonl")
+        counted = tally(trajectories, {**tasks_of_summary(summary), **tasks}, schemas)
+        if counted is not None:
+            found[name] = counted
+    return found
 
 
 def _json(path: Path, absent: Any) -> Any:
@@ -59,7 +109,10 @@ def _json(path: Path, absent: Any) -> Any:
 
 
 def _steps(path: Path) -> list[dict[str, Any]]:
-    """Return the last row of each step; rows hold numbers at the top or under `data`. Torn lines are left out."""
+    """Return the last row of each step; rows hold numbers at the top, under `data` or verl's own under `verl`.
+
+    Torn lines are left out, and what stands at the top goes before what stands below.
+    """
     if not path.is_file():
         return []
     found: dict[int, dict[str, Any]] = {}
@@ -69,8 +122,8 @@ def _steps(path: Path) -> list[dict[str, Any]]:
             step = int(row["step"])
         except (ValueError, KeyError, TypeError):
             continue
-        inner = row.get("data")
-        flat = {**row, **inner} if isinstance(inner, dict) else row
+        inner = [part for name in ("verl", "data") if isinstance(part := row.get(name), dict)]
+        flat = {k: v for part in (*inner, row) for k, v in part.items()}
         numbers = {k: v for k, v in flat.items() if isinstance(v, int | float) and not isinstance(v, bool)}
         found[step] = {**found.get(step, {}), **numbers, "step": step}
     return [found[step] for step in sorted(found)]

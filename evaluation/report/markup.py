@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from typing import Any
 
 _HIDDEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff]")
-_VOID = frozenset({"meta", "br", "hr", "img"})
+_VOID = frozenset({"meta", "br", "hr", "img", "input", "link"})
 
 
 class Markup(str):

@@ -143,6 +143,17 @@ def make_run(folder: Path, items: int = 64, steps: int = 40, seed: int = 0) -> P
     return folder
 
 
+def write_parquet(path: Path, tasks: Sequence[Task]) -> Path:
+    """Write tasks as `preprocess` does: as JSON text in `extra_info`."""
+    import pyarrow
+    from pyarrow.parquet import write_table
+
+    path.parent.mkdir(parents=True, exist_ok=True)
+    rows = [{"extra_info": {"task": json.dumps(task.to_json())}} for task in tasks]
+    write_table(pyarrow.Table.from_pylist(rows), path)
+    return path
+
+
 def _step(i: int, chance: random.Random) -> dict[str, float]:
     """Return made-up metrics of step `i`."""
     gain = 1 - math.exp(-i / 15)

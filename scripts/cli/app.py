@@ -17,12 +17,14 @@ from environment.core.errors import ToolRlError
 from scripts.cli.check import check_app
 from scripts.cli.convert import convert
 from scripts.cli.eval import compare, eval_
+from scripts.cli.report import build_page, split_runs
 from scripts.cli.score import score
 from scripts.cli.serve import serve
 from scripts.cli.sets import overlap, prepare
 from scripts.cli.templates import templates_app
 from scripts.cli.tools import tools_app
 from scripts.cli.validate import validate
+from scripts.cli.view import view
 from scripts.cli.world import STAGE, world_app
 
 Overrides = Annotated[list[str] | None, typer.Argument(metavar="[KEY=VALUE]...", help="Settings, as for Hydra.")]
@@ -83,6 +85,7 @@ app.command()(compare)
 app.command()(convert)
 app.command()(prepare)
 app.command()(overlap)
+app.command()(view)
 
 
 @world_app.command(STAGE, hidden=True)
@@ -181,13 +184,27 @@ def evaluate(
 
 @app.command()
 def report(
-    overrides: Overrides = None, profile: Profile = None, run_dir: RunDir = None, worker: Worker = False
+    arguments: Annotated[
+        list[str] | None, typer.Argument(metavar="[RUN]... or [KEY=VALUE]...", help="Run folders, or settings.")
+    ] = None,
+    profile: Profile = None,
+    run_dir: RunDir = None,
+    out: Annotated[Path | None, typer.Option(help="The page to write; with RUN only.")] = None,
+    worker: Worker = False,
 ) -> None:
-    """Gather the figures and write the page for people.
+    """Write the page for people: of one run, or of several side by side.
+
+    With --run-dir it is the last stage of that run, which also gathers its figures (summary.json).
+
+    Example: tool-rl report runs/cpu_smol-seed1 runs/cpu_smol-seed2 --out seeds.html
 
     Example: tool-rl report --run-dir runs/cpu_smol-seed1
     """
-    _stage("report", overrides, profile, run_dir, worker)
+    runs, overrides = split_runs(arguments or [])
+    if runs or out is not None:
+        build_page(runs, out, overrides, named=profile is not None or run_dir is not None)
+    else:
+        _stage("report", overrides, profile, run_dir, worker)
 
 
 def _stage(name: str, overrides: list[str] | None, profile: str | None, run_dir: Path | None, worker: bool) -> None:

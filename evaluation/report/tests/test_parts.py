@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from evaluation.report.curves import PANELS, Panel, curve, panel_points, smooth, ticks
+from evaluation.report.curves import PANELS, Panel, Series, curve, panel_points, smooth, ticks
 from evaluation.report.figures import DASH, duration, number, probability, share, signed
 from evaluation.report.markup import Markup, el, join, text
 
@@ -64,7 +64,7 @@ def test_smoothing_stays_within_the_values_and_keeps_constants(values: list[floa
 @settings(max_examples=40)
 @given(st.lists(FINITE, min_size=1, max_size=40), st.sampled_from(PANELS))
 def test_a_curve_stays_inside_its_frame(values: list[float], panel: Panel) -> None:
-    drawn = curve(panel, list(enumerate(values, 1)))
+    drawn = curve(panel, [Series("", list(enumerate(values, 1)))])
     places = re.search(r'points="([^"]*)"', drawn)
     assert places is not None
     points = [tuple(map(float, p.split(","))) for p in places.group(1).split()]

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from evaluation.compare import gather_seeds, read_summaries
 from evaluation.metrics import wilson
-from evaluation.report import tables
+from evaluation.report import cost, tables
 from evaluation.report.dialogues import dialogues
 from evaluation.report.forest import forest
 from evaluation.report.load import load_run
@@ -106,10 +106,10 @@ def test_one_seed_takes_a_row_for_each_figure(run: Path) -> None:
 
 
 def test_times_are_shares_of_their_sum() -> None:
-    table = tables.times({"sft": 30.0, "rl": 90.0, "total": 121.0, "note": "x"})
+    table = cost.times({"sft": 30.0, "rl": 90.0, "total": 121.0, "note": "x"})
     assert table is not None
     assert "25 %" in table and "75 %" in table and "2 min 00 s" in table
-    assert tables.times({}) is None
+    assert cost.times({}) is None
 
 
 def test_dialogues_show_each_model_and_mark_each_call(run: Path) -> None:

@@ -21,7 +21,7 @@ pytestmark = pytest.mark.slow  # starts processes
 REPO = Path(__file__).resolve().parents[3]
 VERBS = (
     "run", "plan", "world", "tools", "check", "serve", "score", "validate", "synth", "preprocess", "model", "sft", "rl",
-    "export", "evaluate", "report", "eval", "compare", "convert",
+    "export", "evaluate", "report", "view", "eval", "compare", "convert",
 )  # fmt: skip
 
 
