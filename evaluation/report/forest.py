@@ -9,7 +9,7 @@ from evaluation.report.figures import MODEL_LOOK, Look, estimate, name_of, span
 from evaluation.report.markup import Markup, el
 
 WIDTH, ROW, TOP, BOTTOM, LEFT, RIGHT = 460, 30, 8, 24, 84, 64
-LETTER, LONGEST = 6.6, 24
+LETTER, LONGEST = 8.2, 22
 """Width of a letter, and most letters of a title that are drawn."""
 
 

@@ -65,8 +65,8 @@ def test_filters_are_chosen_and_kept_in_the_address(browser: Any, address: str) 
 def test_a_part_of_the_reward_is_bounded(browser: Any, address: str) -> None:
     with opened(browser) as (page, _):
         page.goto(address)
-        page.get_by_label("Reward", exact=True).select_option("R_form")
-        page.get_by_label("To", exact=True).fill("0.5")
+        page.get_by_role("combobox", name="Reward").select_option("R_form")
+        page.get_by_role("textbox", name="To", exact=True).fill("0.5")
         page.get_by_role("button", name="Show").click()
         assert set(page.locator("tbody td.figure").all_inner_texts()) == {"0.25"}
 
@@ -74,8 +74,8 @@ def test_a_part_of_the_reward_is_bounded(browser: Any, address: str) -> None:
 def test_a_search_finds_words_of_the_dialogue(browser: Any, address: str) -> None:
     with opened(browser) as (page, _):
         page.goto(address)
-        page.get_by_label("Search").fill("recommend the grand hotel")
-        page.get_by_label("Search").press("Enter")
+        page.get_by_role("searchbox", name="Search").fill("recommend the grand hotel")
+        page.get_by_role("searchbox").press("Enter")
         page.wait_for_url("**q=recommend*")
         page.locator("tbody th a").first.click()
         assert "I recommend the Grand Hotel." in page.locator(".assistant .words").inner_text()

@@ -25,7 +25,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--out", type=Path, default=Path("runs/bench"))
     parser.add_argument("--trajectories", type=int, default=100_000)
-    parser.add_argument("--hits", type=int, default=0, help="length of the lists in the replies")
+    parser.add_argument("--hits", type=int, default=3, help="length of the lists in the replies")
     parser.add_argument("--repeats", type=int, default=3)
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
