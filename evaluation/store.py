@@ -92,23 +92,26 @@ class TrajectoryStore:
             raise DataError("another evaluation is writing this file", where=str(self.path)) from error
 
     def _agree(self) -> None:
-        """Write the settings, or compare with those on disk."""
+        """Write the settings, or compare with those on disk; where nothing was finished there is nothing to protect."""
         if not self.settings_path.exists():
-            write_whole(self.settings_path, json.dumps(self.settings, indent=2).encode() + b"\n")
+            self._write_settings()
             return
         before, now = self._settings_before(), json.loads(json.dumps(self.settings))
         forced: list[Any] = before.pop("forced", [])
         changes = differences(before, now)
         if changes and self.force:
             forced += [{"setting": path, "was": was, "is": is_} for path, was, is_ in changes]
-            self.settings = {**now, "forced": forced}
-            write_whole(self.settings_path, json.dumps(self.settings, indent=2).encode() + b"\n")
-        elif forced:
-            self.settings = {**now, "forced": forced}
-        if changes and not self.force:
+        elif changes and finished_keys(self.path):
             what = f"cannot resume: the settings differ from the ones it was begun with\n{_table(changes)}"
             fix = "give the old values, or another name (nothing was changed)"
             raise ConfigError(what, where=str(self.path), fix=fix)
+        if forced:
+            self.settings = {**now, "forced": forced}
+        if changes:
+            self._write_settings()
+
+    def _write_settings(self) -> None:
+        write_whole(self.settings_path, json.dumps(self.settings, indent=2).encode() + b"\n")
 
     def _settings_before(self) -> dict[str, Any]:
         try:

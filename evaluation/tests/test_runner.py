@@ -149,6 +149,14 @@ def test_other_settings_are_refused_and_forced_ones_are_on_record(tmp_path: Path
     assert [(f["was"], f["is"]) for f in forced] == [(256, 9), (9, 256)]
 
 
+def test_a_run_that_finished_nothing_may_begin_with_other_settings(tmp_path: Path) -> None:
+    away: dict[str, BaseException | float] = {f"i{n}": OSError("gone") for n in range(30)}
+    with pytest.raises(StageError):
+        go(Sums(count=30, bad=away), tmp_path, replace(SETTINGS, concurrency=1))
+    found = go(Sums(count=30), tmp_path, replace(SETTINGS, max_turn_tokens=9))
+    assert found["settings"]["max_turn_tokens"] == 9 and "forced" not in found["settings"]
+
+
 @pytest.mark.parametrize("content", ["", "{", "[]", '"x"'])
 def test_damaged_settings_are_said_in_words_and_lose_nothing(tmp_path: Path, content: str) -> None:
     go(Sums(), tmp_path)

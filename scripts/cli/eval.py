@@ -51,7 +51,7 @@ def eval_(
 
     Example: tool-rl eval bfcl --category simple_python --model qwen3-8b --base-url http://127.0.0.1:8000/v1
     """
-    from evaluation.job import EvalJob, run_job
+    from evaluation.job import EvalJob, leave_in_order_on_sigterm, run_job
     from evaluation.runner import Place
     from scripts.cli.eval_work import Watch, contamination, model_settings, result_name, suite_options, table
 
@@ -66,6 +66,7 @@ def eval_(
     place = Place(out or OUT / suite, name or result_name(model, gold=gold))
     job = EvalJob(suite, suite_options(given, option or []), settings, place, force, contamination(train or []))
     watch = Watch(place)
+    leave_in_order_on_sigterm()
     summary = run_job(job, before=watch.begin, progress=watch)
     watch.end()
     typer.echo(json.dumps(summary, indent=1) if as_json else table(summary, place))

@@ -197,7 +197,7 @@ def start(fake: FakeEndpoint, data: Path, out: Path) -> subprocess.Popen[bytes]:
     """Start an evaluation in a process of its own."""
     command = [sys.executable, "-P", "-m", "scripts.cli", "eval", "complexfuncbench", "--data", str(data)]
     command += ["--model", "m", "--base-url", fake.url, "--mode", "raw", "--out", str(out), "--concurrency", "1"]
-    environ = {**os.environ, "PYTHONPATH": str(REPO)}
+    environ = {**os.environ, "PYTHONPATH": str(REPO), "TMPDIR": str(data.parent)}
     quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
     return subprocess.Popen(command, env=environ, preexec_fn=_hear_interrupts, **quiet)
 
@@ -226,6 +226,7 @@ def test_a_killed_run_repeats_only_what_was_in_flight(tmp_path: Path, how: signa
             time.sleep(0.05)
         process.send_signal(how)
         process.wait(timeout=20)
+        assert how == signal.SIGKILL or not list(tmp_path.glob("tool-rl-cfb-*"))
         path = out / "m.trajectories.jsonl"
         kept = path.read_bytes().splitlines(keepends=True)
         assert len(kept) == 2 and all(line.endswith(b"\n") for line in kept)
