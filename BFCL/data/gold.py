@@ -57,9 +57,11 @@ def _plain(value: object) -> Any:
     """Return a value without the alternatives inside its objects."""
     if isinstance(value, dict):
         accepted = cast("dict[str, Any]", value)
-        return {key: values[0] for key, values in accepted.items() if isinstance(values, list) and values[0] != ""}
+        several = {key: cast("list[Any]", values) for key, values in accepted.items() if isinstance(values, list)}
+        return {key: values[0] for key, values in several.items() if values[0] != ""}
     if isinstance(value, list):
-        return [_plain(item) if isinstance(item, dict) else item for item in cast("list[object]", value)]
+        items = cast("list[object]", value)
+        return [_plain(cast("object", item)) if isinstance(item, dict) else item for item in items]
     return value
 
 

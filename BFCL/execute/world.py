@@ -106,7 +106,8 @@ def _instance(name: str, state: Mapping[str, Any], long_context: bool) -> Any:
 
 
 def _public(instance: Any) -> dict[str, Any]:
-    return {key: value for key, value in vars(instance).items() if not key.startswith("_")}
+    attributes = cast("dict[str, Any]", vars(instance))
+    return {key: value for key, value in attributes.items() if not key.startswith("_")}
 
 
 def _text(value: object) -> str:

@@ -19,7 +19,7 @@ import math
 import operator
 import re
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any
+from typing import Any, TypeGuard
 
 from BFCL.parse.literals import Refused, literal
 from BFCL.parse.python_calls import LONGEST, Unread, function_name, parsed
@@ -32,10 +32,10 @@ _OPERATIONS: Mapping[type[ast.operator], Callable[[Any, Any], Any]] = {
     ast.Add: operator.add,
     ast.Sub: operator.sub,
     ast.Mult: operator.mul,
-    ast.Div: operator.truediv,
-    ast.FloorDiv: operator.floordiv,
+    ast.Div: lambda a, b: a / b,
+    ast.FloorDiv: lambda a, b: a // b,
     ast.Mod: operator.mod,
-    ast.Pow: operator.pow,
+    ast.Pow: lambda a, b: a**b,
 }
 _MOST_BITS = 2048
 """Of a whole number that is worked out."""
@@ -116,7 +116,7 @@ def _worked_out(node: ast.BinOp, operation: ast.operator) -> JsonValue:
     return found
 
 
-def _is_number(value: JsonValue) -> bool:
+def _is_number(value: JsonValue) -> TypeGuard[int | float]:
     return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) != math.inf and value == value
 
 

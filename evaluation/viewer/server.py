@@ -18,7 +18,7 @@ from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from socketserver import TCPServer
-from typing import ClassVar
+from typing import ClassVar, cast
 from urllib.parse import urlsplit
 
 from environment.core.errors import ConfigError
@@ -136,7 +136,7 @@ class _Handler(BaseHTTPRequestHandler):
         """Say nothing: the terminal belongs to whoever started the viewer."""
 
     def _answer(self) -> Answer:
-        port: int = self.server.server_address[1]  # pyright: ignore[reportAssignmentType]
+        port = int(cast("tuple[str, int]", self.server.server_address)[1])
         if not is_own_host(self.headers.get("Host"), port):
             words = f"Open http://{LOOPBACK}:{port}/ on the machine that runs the viewer."
             return Answer(HTTPStatus.FORBIDDEN, HTML, message("Not for this host", words))

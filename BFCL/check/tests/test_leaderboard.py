@@ -1,3 +1,4 @@
+# pyright: basic
 """The leaderboard's arithmetic: means of means, weights, and what was not run."""
 
 from __future__ import annotations

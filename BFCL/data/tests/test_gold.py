@@ -1,3 +1,4 @@
+# pyright: basic
 """Right calls made of accepted answers: right by the rules that can read them, in every language."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# pyright: basic
 """Whole answers as calls: the leaderboard's rule for prompting, and nothing evaluated."""
 
 from __future__ import annotations

@@ -197,8 +197,8 @@ def start(fake: FakeEndpoint, data: Path, out: Path) -> subprocess.Popen[bytes]:
     command = [sys.executable, "-P", "-m", "scripts.cli", "eval", "complexfuncbench", "--data", str(data)]
     command += ["--model", "m", "--base-url", fake.url, "--mode", "raw", "--out", str(out), "--concurrency", "1"]
     environ = {**os.environ, "PYTHONPATH": str(REPO), "TMPDIR": str(data.parent)}
-    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-    return subprocess.Popen(command, env=environ, preexec_fn=_hear_interrupts, **quiet)
+    quiet = subprocess.DEVNULL
+    return subprocess.Popen(command, env=environ, preexec_fn=_hear_interrupts, stdout=quiet, stderr=quiet)
 
 
 def _hear_interrupts() -> None:
@@ -261,7 +261,9 @@ def test_a_changed_config_is_refused_with_its_difference(tmp_path: Path, change:
         before = {p: p.read_bytes() for p in out.iterdir()}
         shown = evaluate(fake, data, out, *change)
         assert said_of in message(shown) and "nothing was changed" in message(shown)
-        assert shown.exception.exit_status == 2 and {p: p.read_bytes() for p in out.iterdir()} == before
+        refused = shown.exception
+        assert isinstance(refused, ToolRlError) and refused.exit_status == 2
+        assert {p: p.read_bytes() for p in out.iterdir()} == before
         assert evaluate(fake, data, out, *change, "--force").exit_code == 0
     assert summary(out)["settings"]["forced"]
 

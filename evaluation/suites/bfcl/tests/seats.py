@@ -15,6 +15,11 @@ from evaluation.suite import Item, Seat, ToolFunctions
 from evaluation.suites.bfcl.suite import BfclSuite, Options
 
 
+def row_of(item: Item[Any]) -> Any:
+    """Return the row of an item; of which kind it is, the test knows."""
+    return item.case
+
+
 @dataclass
 class Scripted:
     """Writes given turns and remembers what it was told and offered each time; after the last it has nothing to say."""

@@ -28,7 +28,7 @@ from evaluation.suites import open_suite
 from evaluation.suites.bfcl.official import MAX_STEPS, system_prompt
 from evaluation.suites.bfcl.play import MADE, READ
 from evaluation.suites.bfcl.suite import UNREAD
-from evaluation.suites.bfcl.tests.seats import Scripted, for_ever, played, suite_of
+from evaluation.suites.bfcl.tests.seats import Scripted, for_ever, played, row_of, suite_of
 
 pytestmark = needs_package
 
@@ -62,7 +62,7 @@ def test_a_conversation_tells_each_turn_and_every_result(style: str) -> None:
     suite = suite_of(style=style)
     item = suite.items[0]
     trajectory, model = played(suite, item, suite.gold(item))
-    users = [turn[0]["content"] for turn in item.case.turns]
+    users = [turn[0]["content"] for turn in row_of(item).turns]
     told = [message["content"] for messages in model.told for message in messages if message["role"] == "user"]
     assert [text for text in told if text in users] == users
     seen = [message["content"] for messages in model.told for message in messages if message["content"] not in users]
@@ -73,7 +73,7 @@ def test_a_conversation_tells_each_turn_and_every_result(style: str) -> None:
         told_of = [each for text in seen[1:] for each in ast.literal_eval(text)]
         assert [each["content"] for each in told_of] == results
         assert [each["name"] for each in told_of] == [call.raw for call in trajectory.calls]
-    assert len(results) == sum(map(len, item.case.gold)) and trajectory.stop is StopReason.ANSWER
+    assert len(results) == sum(map(len, row_of(item).gold)) and trajectory.stop is StopReason.ANSWER
 
 
 @pytest.mark.parametrize("style", STYLES)
@@ -82,8 +82,8 @@ def test_functions_held_back_appear_with_their_turn(style: str) -> None:
     for item in suite.items:
         _, model = played(suite, item, suite.gold(item))
         opening = json.dumps(model.told[0]) + str(model.offered[0])
-        ((turn, functions),) = item.case.revealed.items()
-        at = sum(2 if calls else 1 for calls in item.case.gold[:turn])
+        ((turn, functions),) = row_of(item).revealed.items()
+        at = sum(2 if calls else 1 for calls in row_of(item).gold[:turn])
         assert [message["role"] for message in model.told[at]] == ["user"]
         for function in functions:
             quoted = f'"{function["name"]}"' if style == "prompting" else f"'{function['name']}'"
@@ -116,7 +116,7 @@ def test_a_conversation_beyond_the_context_is_cut_off() -> None:
 def test_what_cannot_be_read_ends_the_turn(style: str, text: str) -> None:
     suite = suite_of(style=style)
     trajectory, model = played(suite, suite.items[0], for_ever(text))
-    assert len(model.told) == len(suite.items[0].case.turns) and not trajectory.calls
+    assert len(model.told) == len(row_of(suite.items[0]).turns) and not trajectory.calls
     assert suite.judge(suite.items[0], trajectory).fault == NO_CALLS
 
 
@@ -129,7 +129,7 @@ def test_one_unreadable_call_voids_the_turn() -> None:
 
 def test_names_with_dots_go_out_and_come_back() -> None:
     suite = suite_of("simple_python", limit=60)
-    dotted = next(item for item in suite.items if "." in item.case.functions[0]["name"])
+    dotted = next(item for item in suite.items if "." in row_of(item).functions[0]["name"])
     trajectory, model = played(suite, dotted, suite.gold(dotted))
     assert model.offered == [{dotted.case.functions[0]["name"].replace(".", "_")}]
     assert suite.judge(dotted, trajectory).success
@@ -164,7 +164,7 @@ def test_a_stored_episode_is_a_row_for_the_command_line() -> None:
     suite = suite_of("multi_turn_miss_param", limit=2)
     item = suite.items[1]
     trajectory, _ = played(suite, item, suite.gold(item))
-    row = {"case_id": "x", "category": item.case.category, "id": item.id, "model_calls": trajectory.meta[MADE]}
+    row = {"case_id": "x", "category": row_of(item).category, "id": item.id, "model_calls": trajectory.meta[MADE]}
     assert judge_row(row).valid
 
 
@@ -207,10 +207,10 @@ def test_options_that_do_not_fit_are_told(options: dict[str, Any], kind: type[Ex
 
 
 def test_names_of_groups_stand_for_their_categories() -> None:
-    assert {item.case.category for item in suite_of("all", limit=1).items} == set(CATEGORIES)
-    assert {item.case.category for item in suite_of("multi_turn", limit=1).items} == set(MULTI_TURN)
+    assert {row_of(item).category for item in suite_of("all", limit=1).items} == set(CATEGORIES)
+    assert {row_of(item).category for item in suite_of("multi_turn", limit=1).items} == set(MULTI_TURN)
     several = open_suite("bfcl", {"categories": ["parallel, irrelevance", "live"], "limit": 1})
-    assert {item.case.category for item in several.items} == {"parallel", "irrelevance", *LIVE}
+    assert {row_of(item).category for item in several.items} == {"parallel", "irrelevance", *LIVE}
 
 
 def test_the_official_limits_and_prompt_are_those_of_the_package() -> None:

@@ -15,7 +15,7 @@ from environment.server.endpoint.tests.scripted import FakeEndpoint, Reply, fail
 from evaluation.runner import Place, run
 from evaluation.settings import RunSettings
 from evaluation.suites.bfcl.suite import BfclSuite
-from evaluation.suites.bfcl.tests.seats import suite_of
+from evaluation.suites.bfcl.tests.seats import row_of, suite_of
 
 pytestmark = needs_package
 
@@ -61,7 +61,7 @@ def test_gold_over_http_is_right_and_tools_appear_with_their_turn(
 def test_an_endpoint_that_fails_is_no_mistake_of_the_model(tmp_path: Path) -> None:
     suite = suite_of("multi_turn_base", limit=2)
     good = gold_model(suite, as_objects=True)
-    first = suite.items[0].case.turns[0][-1]["content"]
+    first = row_of(suite.items[0]).turns[0][-1]["content"]
 
     def flaky(body: dict[str, Any], number: int) -> Reply:
         return failed(500) if body["messages"][0]["content"] == first else good(body, number)
