@@ -46,7 +46,7 @@ class RunData:
 
     def greedy(self, model: str, tasks: set[str]) -> dict[str, Trajectory]:
         """Return the greedy trajectories of some tasks."""
-        path = self.folder / "eval" / f"{model}.trajectories.jsonl"
+        path = evaluations_in(self.folder) / f"{model}.trajectories.jsonl"
         return {t.task_id: t for t in read_trajectories(path) if t.task_id in tasks and key_of(t)[1] == 0}
 
 
@@ -55,7 +55,7 @@ def load_run(folder: Path) -> RunData:
     if not folder.is_dir():
         raise DataError("no such run", where=str(folder))
     seeds: Any = _json(folder / "seeds.json", [])
-    by_suite = _by_suite(read_summaries(folder / "eval"))
+    by_suite = _by_suite(read_summaries(evaluations_in(folder)))
     tasks, _ = tasks_of_run(folder, ("heldout",))
     evaluations = {name: with_domains(s, tasks) for name, s in by_suite.pop(HELDOUT, {}).items()}
     return RunData(
@@ -69,6 +69,11 @@ def load_run(folder: Path) -> RunData:
         seeds=seeds.get("runs", []) if isinstance(seeds, dict) else seeds,
         folder=folder,
     )
+
+
+def evaluations_in(folder: Path) -> Path:
+    """Return where the summaries of a run lie: RUN/eval, or the folder itself where `tool-rl eval` wrote to it."""
+    return folder / "eval" if (folder / "eval").is_dir() else folder
 
 
 def suite_of(summary: Mapping[str, Any]) -> str:
@@ -92,7 +97,7 @@ def _tallies(
     schemas = schemas_of_run(folder)
     found: dict[str, Tally] = {}
     for name, summary in evaluations.items():
-        trajectories = read_trajectories(folder / "eval" / f"{name}.trajectories.jsonl")
+        trajectories = read_trajectories(evaluations_in(folder) / f"{name}.trajectories.jsonl")
         counted = tally(trajectories, {**tasks_of_summary(summary), **tasks}, schemas)
         if counted is not None:
             found[name] = counted

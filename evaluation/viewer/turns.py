@@ -60,7 +60,7 @@ def _assistant(episode: Episode, turn: int, content: str, results: Mapping[str, 
     written = el("details", el("summary", "As written"), el("pre", short(content, MOST)), class_="written")
     body = [_call(episode, position, call, results.get(call.id)) for position, call in calls]
     return el("section", el("h3", f"Assistant, turn {turn + 1}", tokens), said, empty, body,
-              written if calls else None, class_="turn assistant", id=f"turn-{turn + 1}")  # fmt: skip
+              written if calls and content.strip() else None, class_="turn assistant", id=f"turn-{turn + 1}")  # fmt: skip
 
 
 def _call(episode: Episode, position: int, call: ToolCall, result: ToolResult | None) -> Markup:

@@ -53,6 +53,6 @@ def _check(folder: Path) -> None:
         beside = folder.parent.iterdir() if folder.parent.is_dir() else ()
         nearest = nearest_name(folder.name, (each.name for each in beside if each.is_dir()))
         raise ConfigError(what, where=str(folder), nearest=None if nearest is None else str(folder.with_name(nearest)))
-    if not any((folder / part).exists() for part in PARTS):
-        fix = "name the folder of one run, such as runs/cpu_smol-seed1"
+    if not any((folder / part).exists() for part in PARTS) and not any(folder.glob("*.trajectories.jsonl")):
+        fix = "name the folder of one run, such as runs/cpu_smol-seed1, or one that `tool-rl eval` wrote to"
         raise ConfigError("not a run: nothing of one is in it", where=str(folder), expected=", ".join(PARTS), fix=fix)

@@ -143,6 +143,14 @@ def test_suites_the_report_does_not_know_are_shown_by_shape(runs: list[Path], mo
     assert set(load_run(runs[0]).evaluations) == {"base", "sft", "rl"}
 
 
+def test_a_folder_of_evaluations_alone_is_shown_as_well(runs: list[Path], tmp_path: Path) -> None:
+    alone = Path(shutil.copytree(runs[0] / "eval", tmp_path / "evals"))
+    other_suite(runs[0], "bfcl-rl", suite="bfcl")
+    shutil.copy(runs[0] / "eval" / "bfcl-rl.json", alone)
+    words = Page(build_report(alone, tmp_path / "page.html")).words
+    assert "Kinds of mistakes" in words and "Side by side" in words and "odd rate" in words
+
+
 def test_a_summary_that_names_no_suite_is_of_the_held_out_tasks() -> None:
     assert suite_of({}) == suite_of({"settings": {}}) == suite_of({"suite": 3}) == "heldout"
 
