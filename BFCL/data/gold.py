@@ -59,7 +59,7 @@ def _plain(value: object) -> Any:
         accepted = cast("dict[str, Any]", value)
         return {key: values[0] for key, values in accepted.items() if isinstance(values, list) and values[0] != ""}
     if isinstance(value, list):
-        return [_plain(item) if isinstance(item, dict) else item for item in cast("list[object]", value)]
+        return [_plain(item) for item in cast("list[object]", value)]
     return value
 
 
