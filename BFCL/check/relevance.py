@@ -23,7 +23,7 @@ def check_relevance(category: str, calls: Sequence[Call] | None) -> Verdict:
         category: one of the categories of relevance.
         calls: decoded calls; None where the text could not be read.
     """
-    called = bool(calls) and any(calls)
+    called = calls is not None and any(calls)
     if "irrelevance" in category:
         return Verdict(CALLED) if called else RIGHT
     return RIGHT if called else Verdict(NOT_CALLED)
