@@ -59,8 +59,9 @@ def _assistant(episode: Episode, turn: int, content: str, results: Mapping[str, 
     empty = el("p", "(nothing)", class_="words empty") if not words and not calls else None
     written = el("details", el("summary", "As written"), el("pre", short(content, MOST)), class_="written")
     body = [_call(episode, position, call, results.get(call.id)) for position, call in calls]
-    return el("section", el("h3", f"Assistant, turn {turn + 1}", tokens), said, empty, body,
-              written if calls and content.strip() else None, class_="turn assistant", id=f"turn-{turn + 1}")  # fmt: skip
+    head = el("h3", f"Assistant, turn {turn + 1}", tokens)
+    raw = written if calls and content.strip() else None
+    return el("section", head, said, empty, body, raw, class_="turn assistant", id=f"turn-{turn + 1}")
 
 
 def _call(episode: Episode, position: int, call: ToolCall, result: ToolResult | None) -> Markup:
