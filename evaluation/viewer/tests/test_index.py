@@ -190,9 +190,10 @@ def test_a_line_cut_off_since_is_not_shown_as_another(tmp_path: Path) -> None:
 
 def test_another_trajectory_in_the_same_place_is_not_taken_for_it(tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"
-    path.write_bytes(line(0))
+    written = line(0)
+    path.write_bytes(written)
     place = next(opened(path).places())
-    path.write_bytes(line(0).replace(b'"t000"', b'"t009"'))
+    path.write_bytes(written.replace(b'"t000"', b'"t009"'))
     with pytest.raises(ValueError, match="another trajectory"):
         place.data()
 
