@@ -14,8 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import Result
-from typer.testing import CliRunner
+from typer.testing import CliRunner, Result
 
 from environment.core.errors import ToolRlError
 from environment.server.endpoint.tests.scripted import FakeEndpoint, Reply, closed_address, failed, said
