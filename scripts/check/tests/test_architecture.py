@@ -20,6 +20,7 @@ def rules(path: str, text: str) -> list[str]:
     return [violation.rule for violation in check_sources([Source(path, HEAD + text)])]
 
 
+@pytest.mark.slow  # scripts/test.sh has a stage of its own for it
 def test_this_project_keeps_its_architecture() -> None:
     assert [str(violation) for violation in check_project(ROOT)] == []
 
