@@ -162,7 +162,7 @@ class _Server(ThreadingHTTPServer):
     def server_bind(self) -> None:
         """Bind without asking a name service who we are, as the base class would."""
         TCPServer.server_bind(self)
-        self.server_name, self.server_port = LOOPBACK, int(self.server_address[1])
+        self.server_name, self.server_port = LOOPBACK, int(self.socket.getsockname()[1])
 
     def handle_error(self, request: object, client_address: object) -> None:
         """Let go of a client that hung up; any other failure is shown."""
