@@ -54,15 +54,15 @@ class Parts:
         self.layouts: list[tuple[str, ...]] = []
         """Names of the numbers that rewards of one kind have."""
         self._by_names: dict[tuple[str, ...], int] = {}
-        self._by_keys: dict[tuple[str, ...], tuple[int, Callable[[Mapping[str, Any]], tuple[Any, ...]]]] = {}
-        """Keys of a whole reward → the layout of one that had them, and what takes its numbers out."""
+        self._by_keys: dict[tuple[str, ...], tuple[int, Callable[[Mapping[str, Any]], tuple[Any, ...]], list[str]]] = {}
+        """Keys of a whole reward → the layout of one that had them, what takes its numbers out, and its other keys."""
         self._numbers = array("d")
 
     def add(self, reward: Mapping[str, Any]) -> tuple[int, int]:
         """Keep the numbers of a reward; return the layout and place that find them again."""
         at = len(self._numbers)
         known = self._by_keys.get(tuple(reward))
-        if known is not None:
+        if known is not None and not any(isinstance(reward[other], int | float) for other in known[2]):
             try:
                 self._numbers.fromlist(list(known[1](reward)))
                 return known[0], at
@@ -86,7 +86,8 @@ class Parts:
             layout = self._by_names[names] = len(self.layouts)
             self.layouts.append(names)
         if len(names) > 1:
-            self._by_keys.setdefault(tuple(reward), (layout, itemgetter(*names)))
+            others = [name for name in reward if name not in numbers]
+            self._by_keys.setdefault(tuple(reward), (layout, itemgetter(*names), others))
         self._numbers.extend(numbers.values())
         return layout
 

@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from evaluation.tests.support import make_task
@@ -133,6 +133,7 @@ def test_what_is_no_trajectory_is_refused_with_the_reason(line: bytes, why: str)
 VALUES = st.floats(allow_nan=False) | st.booleans() | st.text()
 
 
+@example([{"a": 0.0, "b": 0.0, "c": ""}, {"a": 0.0, "b": 0.0, "c": 2.0}])
 @given(st.lists(st.dictionaries(st.sampled_from("abcd"), VALUES), max_size=9))
 def test_parts_find_every_number_again(rewards: list[dict[str, Any]]) -> None:
     parts = Parts()
