@@ -35,13 +35,18 @@ def test_what_is_wrong_is_said_before_anything_is_served(tmp_path: Path) -> None
     assert "cannot listen" in refused(run, "--port", 70_000)
 
 
+def hear_interrupts() -> None:
+    """Undo what a shell does to jobs in the background: they don't hear SIGINT."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
 @pytest.mark.slow
 def test_it_serves_until_it_is_interrupted(tmp_path: Path) -> None:
     run = make_viewed_run(tmp_path / "run", steps=1, items=2)
     command = [sys.executable, "-P", "-m", "scripts.cli", "view", str(run)]
     process = subprocess.Popen(
         command, env={**os.environ, "PYTHONPATH": str(REPO), "PYTHONUNBUFFERED": "1"}, cwd=tmp_path,
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, preexec_fn=hear_interrupts,
     )  # fmt: skip
     try:
         assert process.stdout is not None
