@@ -24,6 +24,7 @@ from evaluation.suites.complexfuncbench.tests.support import chain, find, made, 
 from evaluation.tests.support import evaluation_of, make_task, write_world
 from scripts.cli.app import app
 from scripts.cli.eval_work import clock, plain, progress_line, result_name, suite_options
+from scripts.cli.tests.processes import hear_interrupts
 
 REPO = Path(__file__).resolve().parents[3]
 CITY = {"Hotels-1": "Lisbon", "Hotels-2": "Ghent", "Hotels-4": "Split", "Hotels-5": "Parma", "Hotels-6": "Leiden"}
@@ -198,12 +199,7 @@ def start(fake: FakeEndpoint, data: Path, out: Path) -> subprocess.Popen[bytes]:
     command += ["--model", "m", "--base-url", fake.url, "--mode", "raw", "--out", str(out), "--concurrency", "1"]
     environ = {**os.environ, "PYTHONPATH": str(REPO), "TMPDIR": str(data.parent)}
     quiet = subprocess.DEVNULL
-    return subprocess.Popen(command, env=environ, preexec_fn=_hear_interrupts, stdout=quiet, stderr=quiet)
-
-
-def _hear_interrupts() -> None:
-    """Take Ctrl-C as at a terminal; who is started in the background by a shell ignores it."""
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    return subprocess.Popen(command, env=environ, preexec_fn=hear_interrupts, stdout=quiet, stderr=quiet)
 
 
 @pytest.mark.slow

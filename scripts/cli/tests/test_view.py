@@ -16,6 +16,7 @@ from typer.testing import CliRunner
 from environment.core.errors import ToolRlError
 from evaluation.viewer.tests.support import make_viewed_run
 from scripts.cli.app import app
+from scripts.cli.tests.processes import hear_interrupts
 
 REPO = Path(__file__).resolve().parents[3]
 
@@ -33,11 +34,6 @@ def test_what_is_wrong_is_said_before_anything_is_served(tmp_path: Path) -> None
     assert "no such file" in refused(run, "--tasks", tmp_path / "none.jsonl")
     assert "schema file" in refused(run, "--tool-schema-path", tmp_path / "none.json")
     assert "cannot listen" in refused(run, "--port", 70_000)
-
-
-def hear_interrupts() -> None:
-    """Undo what a shell does to jobs in the background: they don't hear SIGINT."""
-    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.mark.slow
