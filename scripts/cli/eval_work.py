@@ -184,7 +184,8 @@ def table(summary: Mapping[str, Any], place: Place) -> str:
     for key in (k for k in summary if k.startswith("by_")):
         lines += [f"  by {plain(key[3:])}"]
         groups = sorted(summary[key].items(), key=lambda kv: (len(kv[0]), kv[0]) if kv[0].isdigit() else (0, kv[0]))
-        lines += [f"    {plain(g)[:40]:<20} {r['n']:>5}  {_interval(r.get('success_rate'))}" for g, r in groups]
+        width = max([20, *(min(len(plain(g)), 40) for g, _ in groups)])
+        lines += [f"    {plain(g)[:40]:<{width}} {r['n']:>5}  {_interval(r.get('success_rate'))}" for g, r in groups]
     lines += _leaderboard(summary["leaderboard"]) if "leaderboard" in summary else []
     faults = summary.get("faults", {}).get("greedy", {})
     lines += ["  faults  " + ", ".join(f"{plain(k)} {v}" for k, v in faults.items())] if faults else []
@@ -196,9 +197,10 @@ def _leaderboard(scores: Mapping[str, Any]) -> list[str]:
     """Return the leaderboard's own figures; what was run in part is said beside them."""
     groups = ", ".join(f"{plain(name)} {share:.1%}" for name, share in scores["groups"].items())
     covered = scores["overall_covered"]
-    whole = "" if covered is None else f"; {covered:.1%} over the groups run whole"
-    left = len(scores["missing"]) + len(scores["partial"])
-    part = f" ({left} of its categories were not run, or in part)" if left else ""
+    whole = "" if covered is None else f"; {covered:.1%} over the groups with rows of every category"
+    missing, partial = len(scores["missing"]), len(scores["partial"])
+    told = [f"{missing} of its categories were not run"] * bool(missing) + [f"{partial} in part"] * bool(partial)
+    part = f" ({', '.join(told)})" if told else ""
     return [f"  as the leaderboard has it: {scores['overall']:.2%} overall{whole}{part}", f"    {groups}"]
 
 
