@@ -39,7 +39,7 @@ def parser() -> argparse.ArgumentParser:
 def main(arguments: Sequence[str]) -> int:
     """Evaluate and return the exit status: 1 as well while entries are owed, as the infrastructure failed them."""
     from environment.core.errors import ToolRlError
-    from evaluation.job import leave_in_order_on_sigterm
+    from environment.core.signals import leave_in_order_on_sigterm
     from evaluation.suites.complexfuncbench.entry import evaluate
 
     flags = parser().parse_args(arguments)

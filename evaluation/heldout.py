@@ -14,11 +14,9 @@ from typing import Any
 from environment.session.limits import Limits
 from evaluation import runner
 from evaluation.judge import Reward
-from evaluation.runner import GIVE_UP_AFTER, Place, Progress
-from evaluation.settings import RunSettings, model_digest
+from evaluation.runner import Place, Progress
+from evaluation.settings import RunSettings
 from evaluation.suites.heldout import HeldoutSuite, Options
-
-__all__ = ["GIVE_UP_AFTER", "HeldoutSettings", "Progress", "model_digest", "run"]
 
 
 @dataclass(frozen=True)

@@ -4,14 +4,11 @@
 """
 from __future__ import annotations
 
-import signal
-import threading
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from types import FrameType
 from typing import Any
 
 from environment.core.errors import ConfigError
@@ -66,16 +63,6 @@ def run_job(
         if after is not None:
             after(suite)
         return summary
-
-
-def leave_in_order_on_sigterm() -> None:
-    """Let SIGTERM end this process as Ctrl-C does, so that servers and temporary files go with it; for commands."""
-    if threading.current_thread() is threading.main_thread():
-        signal.signal(signal.SIGTERM, _leave)
-
-
-def _leave(number: int, _frame: FrameType | None) -> None:
-    raise SystemExit(128 + number)
 
 
 def manifest_of(suite: Suite[Any], settings: RunSettings) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 # Set up what the tests need, then run the whole test suite.
 #
 #   bash scripts/test.sh                everything
-#   bash scripts/test.sh --fast         all but the slow and end-to-end tests (under two minutes after set-up)
+#   bash scripts/test.sh --fast         all but the slow and end-to-end tests (some minutes after set-up)
 #   bash scripts/test.sh [--fast] PATH  only the tests under PATH (the other stages run as always)
 #
 # Stages: set-up, scripts (bash -n, shellcheck where installed), ruff, pyright, architecture, fast tests, slow tests, the

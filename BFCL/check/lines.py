@@ -2,10 +2,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeVar, cast
 
-from environment.core.errors import DataError
+from environment.core.errors import DataError, nearest_name
 
 Judged = TypeVar("Judged")
 
@@ -31,6 +31,14 @@ def judge_each(
                     error.what, where=f"{where} line {number}", got=error.got, expected=error.expected,
                     nearest=error.nearest, fix=error.fix,
                 )  # fmt: skip
+
+
+def require(row: Mapping[str, Any], keys: Sequence[str]) -> None:
+    """Raise DataError, with the nearest name, where a row lacks one of its keys."""
+    missing = next((key for key in keys if key not in row), None)
+    if missing is not None:
+        near = nearest_name(missing, [key for key in row if key not in keys])
+        raise DataError(f"the row has no {missing}", expected=", ".join(keys), nearest=near)
 
 
 def _object(line: bytes) -> dict[str, Any]:

@@ -25,7 +25,7 @@ from environment.cache.store import CachedWorld
 from environment.cache.writer import RECORDABLE, CacheWriter
 from environment.core.calls import JsonValue, ResultStatus, WorldAnswer
 from environment.core.canonical import json_key
-from environment.core.dispatch import World, answer_call, failure
+from environment.core.dispatch import World, answer_call, failure, waits
 from environment.core.errors import WorldError
 from environment.core.schema import ToolSchema
 from environment.core.upstream import Upstream, UpstreamFailure
@@ -65,8 +65,8 @@ class RecordingWorld:
 
     @property
     def waits(self) -> bool:
-        """Whether the upstream waits for another machine, as `World` describes."""
-        return bool(getattr(self._upstream, "waits", False))
+        """Whether the upstream waits for another machine."""
+        return waits(self._upstream)
 
     def call(self, name: str, arguments: Mapping[str, JsonValue]) -> WorldAnswer:
         """Return the answer to one call; never raises because of what a model wrote or an upstream did.

@@ -32,6 +32,11 @@ class World(Protocol):
         ...
 
 
+def waits(world: World) -> bool:
+    """Return whether calls of a world wait for another machine, which it says by an attribute `waits`."""
+    return bool(getattr(world, "waits", False))
+
+
 def answer_call(
     schemas: Mapping[str, ToolSchema],
     name: str,

@@ -18,7 +18,7 @@ from typing import Any
 
 from environment.cache.layout import encode
 from environment.core.calls import ResultStatus
-from environment.core.dispatch import World
+from environment.core.dispatch import World, waits
 from environment.core.errors import ConfigError, ToolRlError, nearest_name
 from environment.core.per_object import PerObject
 from environment.core.recent import Recent
@@ -131,8 +131,8 @@ class SessionPool:
 
     @property
     def waits(self) -> bool:
-        """Whether the world waits for something outside this process, as `World` describes."""
-        return bool(getattr(self.world, "waits", False))
+        """Whether the world waits for something outside this process."""
+        return waits(self.world)
 
     @property
     def open_count(self) -> int:

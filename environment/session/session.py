@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from environment.core.calls import JsonValue, ParseStatus, ResultStatus, ToolCall, ToolResult, WorldAnswer
-from environment.core.dispatch import failure
+from environment.core.dispatch import failure, waits
 from environment.core.errors import ToolRlError
 from environment.core.schema import ToolSchema
 from environment.core.task import Task
@@ -75,8 +75,8 @@ class Session:
 
     @property
     def waits(self) -> bool:
-        """Whether the world waits for something outside this process, as `World` describes."""
-        return bool(getattr(self._world, "waits", False))
+        """Whether the world waits for something outside this process."""
+        return waits(self._world)
 
     @property
     def done(self) -> bool:

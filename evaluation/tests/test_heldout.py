@@ -15,7 +15,9 @@ from environment.core.task import Task
 from environment.core.trajectory import StopReason
 from environment.server.endpoint.tests.scripted import FakeEndpoint, Reply, failed, said
 from environment.session.limits import Limits
-from evaluation.heldout import GIVE_UP_AFTER, HeldoutSettings, model_digest, run
+from evaluation.heldout import HeldoutSettings, run
+from evaluation.runner import GIVE_UP_AFTER
+from evaluation.settings import model_digest
 from evaluation.store import read_trajectories
 from evaluation.tests.support import make_task, plain_reward, script, write_world
 

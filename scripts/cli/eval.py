@@ -51,7 +51,8 @@ def eval_(
 
     Example: tool-rl eval bfcl --category simple_python --model qwen3-8b --base-url http://127.0.0.1:8000/v1
     """
-    from evaluation.job import EvalJob, leave_in_order_on_sigterm, run_job
+    from environment.core.signals import leave_in_order_on_sigterm
+    from evaluation.job import EvalJob, run_job
     from evaluation.runner import Place
     from scripts.cli.eval_work import Watch, contamination, model_settings, result_name, suite_options, table
 

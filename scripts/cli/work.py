@@ -7,14 +7,13 @@ whole configuration, and leaves the outputs that `training.launch.stages` names.
 
 from __future__ import annotations
 
-import signal
 from collections.abc import Callable
 from pathlib import Path
-from types import FrameType
 
 from omegaconf import DictConfig
 
 from environment.core.errors import ConfigError
+from environment.core.signals import leave_in_order_on_sigterm
 from scripts.cli import data_work, model_work
 from training.launch.main import read_run
 from training.launch.paths import RunPaths
@@ -47,12 +46,8 @@ def work(name: str, run_dir: Path) -> None:
         ConfigError: the run directory holds no configuration, or there is no such stage.
     """
     start_watchdog()
-    signal.signal(signal.SIGTERM, _leave)
+    leave_in_order_on_sigterm()
     config, settings, paths = read_run(run_dir)
     if name not in WORK:
         raise ConfigError("no such stage", got=name, expected=", ".join(WORK))
     WORK[name](paths, settings, config)
-
-
-def _leave(signum: int, _frame: FrameType | None) -> None:
-    raise SystemExit(128 + signum)

@@ -1,6 +1,6 @@
 """verl's FSDP engine on a CPU, with the waste taken out of its forward and backward pass.
 
-What differs from `FSDPEngineWithLMHead`, each worth a factor on two cores (`scripts/bench/rl_step` has the figures):
+What differs from `FSDPEngineWithLMHead` (`scripts/bench/cpu_engine` and `rl_step` measure it):
 
 * rows lie end to end without padding, rollouts of one prompt behind one copy of it (`packing`);
 * only positions with loss are projected to the vocabulary (`selected`);

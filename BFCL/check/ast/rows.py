@@ -10,17 +10,14 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 from BFCL.check.ast.check import check
-from BFCL.check.lines import judge_each
-from environment.core.errors import DataError, nearest_name
+from BFCL.check.lines import judge_each, require
+from BFCL.data.categories import AST, known
+from environment.core.errors import DataError
 
 KEYS = ("case_id", "function", "possible_answer", "model_output")
 """What a row must hold."""
-CATEGORIES = (
-    "simple_python", "simple_java", "simple_javascript", "multiple", "parallel", "parallel_multiple",
-    "live_simple", "live_multiple", "live_parallel", "live_parallel_multiple",
-)  # fmt: skip
-"""The leaderboard's categories with accepted answers; `simple` and its old names count as well."""
 OLD_NAMES = ("simple", "java", "javascript")
+"""Of categories, in the leaderboard's oldest files."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,10 +40,7 @@ def judge_lines(lines: Iterable[bytes], where: str) -> Iterator[RowVerdict | Dat
 
 def judge_row(row: Mapping[str, Any]) -> RowVerdict:
     """Return the verdict on one row; DataError where it lacks a key or a list is none."""
-    missing = [key for key in KEYS if key not in row]
-    if missing:
-        near = nearest_name(missing[0], [key for key in row if key not in KEYS])
-        raise DataError(f"the row has no {missing[0]}", expected=", ".join(KEYS), nearest=near)
+    require(row, KEYS)
     functions, answers = _objects(row, "function"), _objects(row, "possible_answer")
     if not functions or not answers:
         raise DataError("nothing to compare with", got=row, expected="at least one function and one possible_answer")
@@ -60,10 +54,7 @@ def category_of(row: Mapping[str, Any]) -> str:
     given = row.get("category")
     if given is None:
         return "parallel" if len(row["possible_answer"]) > 1 else "multiple" if len(row["function"]) > 1 else "simple"
-    if given not in (*CATEGORIES, *OLD_NAMES):
-        near = nearest_name(str(given), CATEGORIES)
-        raise DataError("unknown category", got=given, expected="one of " + ", ".join(CATEGORIES), nearest=near)
-    return given
+    return given if given in OLD_NAMES else known(str(given), AST)
 
 
 def _objects(row: Mapping[str, Any], key: str) -> Sequence[Any]:

@@ -8,11 +8,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
-from BFCL.check.lines import judge_each
+from BFCL.check.lines import judge_each, require
 from BFCL.check.multi_turn.check import check
 from BFCL.data.categories import MULTI_TURN, known
 from BFCL.data.rows import multi_turn_row
-from environment.core.errors import DataError, nearest_name
+from environment.core.errors import DataError
 
 KEYS = ("case_id", "category", "id", "model_calls")
 """What a row must hold."""
@@ -43,10 +43,7 @@ def judge_lines(lines: Iterable[bytes], where: str) -> Iterator[RowVerdict | Dat
 
 def judge_row(row: Mapping[str, Any]) -> RowVerdict:
     """Return the verdict on one row; DataError where it lacks a key, names no row, or its calls have another shape."""
-    missing = [key for key in KEYS if key not in row]
-    if missing:
-        near = nearest_name(missing[0], [key for key in row if key not in KEYS])
-        raise DataError(f"the row has no {missing[0]}", expected=", ".join(KEYS), nearest=near)
+    require(row, KEYS)
     category = known(str(row["category"]), tuple(MULTI_TURN))
     found = check(multi_turn_row(category, str(row["id"])), _calls(row["model_calls"]))
     return RowVerdict(str(row["case_id"]), found.valid, found.error_type, found.turn)

@@ -12,7 +12,8 @@ from typing import Any
 import pytest
 
 from BFCL.check.ast.check import check
-from BFCL.check.ast.rows import CATEGORIES, judge_lines, judge_row
+from BFCL.check.ast.rows import judge_lines, judge_row
+from BFCL.data.categories import AST
 
 CASES = Path(os.environ.get("TOOL_RL_SHARED", Path(__file__).parents[4] / "shared")) / "data" / "oracles"
 FILE = CASES / "bfcl_ast_cases.jsonl.gz"
@@ -31,7 +32,7 @@ def test_every_verdict_and_error_type() -> None:
         found = check(case["function"], case["possible_answer"], case["model_output"], case["category"])
         assert (found.valid, found.error_type) == (case["valid"], case["error_type"]), case["case_id"]
         seen.add(case["category"])
-    assert seen == set(CATEGORIES)
+    assert seen == set(AST)
 
 
 def test_the_same_as_rows_of_a_file() -> None:
