@@ -9,7 +9,7 @@ from collections.abc import Mapping
 
 from BFCL.parse.hermes import parse_turn
 from environment.core.calls import JsonValue, ParseStatus, ResultStatus, ToolCall, WorldAnswer
-from environment.core.dispatch import World
+from environment.core.dispatch import World, waits
 from environment.core.schema import ToolSchema
 from environment.core.trajectory import StopReason
 from environment.session.limits import Limits
@@ -57,7 +57,7 @@ class _Answers:
 
     def __init__(self, state: ReferenceState, schemas: Mapping[str, ToolSchema]) -> None:
         self.schemas = schemas
-        self.waits = bool(getattr(state.world, "waits", False))
+        self.waits = waits(state.world)
         self._state = state
 
     def call(self, name: str, arguments: Mapping[str, JsonValue]) -> WorldAnswer:

@@ -13,7 +13,7 @@ from environment.cache.build import import_rows, status_of
 from environment.cache.sources import read_source
 from environment.core.calls import JsonValue, ResultStatus, WorldAnswer
 from environment.core.canonical import json_key
-from environment.core.dispatch import World, answer_call
+from environment.core.dispatch import World, answer_call, waits
 from environment.core.schema import ToolSchema
 from evaluation.suites.complexfuncbench.entries import Entry
 
@@ -31,7 +31,7 @@ class EntryWorld:
     @property
     def waits(self) -> bool:
         """Whether calls may wait for another machine."""
-        return bool(getattr(self._shared, "waits", False))
+        return waits(self._shared)
 
     def call(self, name: str, arguments: Mapping[str, JsonValue]) -> WorldAnswer:
         """Return the answer to one call."""
