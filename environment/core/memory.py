@@ -2,8 +2,9 @@
 
 glibc gives blocks above 32 MB back to the system whenever they are freed, and takes them anew, page by page, the next
 time. A pass that projects hidden states to a vocabulary does so with hundreds of megabytes many times over, and on a
-virtual machine, where a fresh page costs most, that can take half of its time. The variables are read at the start of a
-process, so they must stand in the environment of whoever starts it; other C libraries ignore them.
+virtual machine, where a fresh page costs most, that took two fifths of its time (`kept_memory_s` of
+`scripts/bench/cpu_engine`). The variables are read at the start of a process, so they must stand in the environment of
+whoever starts it; other C libraries ignore them.
 """
 from __future__ import annotations
 

