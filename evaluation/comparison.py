@@ -15,8 +15,7 @@ from typing import Any
 from environment.core.errors import DataError
 from evaluation.compare import Summary, compare, read_summaries
 from evaluation.metrics import Paired
-
-FEW_SHARED = 30
+from evaluation.tally import FEW_ITEMS
 
 
 @dataclass(frozen=True)
@@ -84,7 +83,7 @@ def _compared(before: str, first: Summary, after: str, second: Summary) -> Compa
     warnings: list[str] = []
     if (alone := len(here ^ there)) > 0:
         warnings.append(f"{alone} items count on one side only and are left out")
-    if len(shared) < FEW_SHARED:
+    if len(shared) < FEW_ITEMS:
         warnings.append(f"only {len(shared)} items: small differences are noise")
     warnings += [f"{name} differs, so the results may not compare" for name in _unlike(first, second)]
     return Comparison(before, after, len(shared), compare(first, second), tuple(warnings))

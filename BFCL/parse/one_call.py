@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from BFCL.parse.literals import Refused, literal
-from BFCL.parse.python_calls import LONGEST, Unread, function_name, parsed
+from BFCL.parse.python_calls import LONGEST, Unread, function_name, named_arguments, parsed
 from environment.core.calls import JsonValue
 
 
@@ -45,11 +45,5 @@ def read_call(source: str) -> OneCall | str:
 def _call(tree: ast.expr) -> OneCall:
     name = function_name(tree)
     assert isinstance(tree, ast.Call)
-    keywords: dict[str, JsonValue] = {}
-    for keyword in tree.keywords:
-        if keyword.arg is None:
-            raise Refused(keyword.value, "arguments can't be unpacked from a dict")
-        if keyword.arg in keywords:
-            raise Refused(keyword.value, f"duplicate argument {keyword.arg[:60]}")
-        keywords[keyword.arg] = literal(keyword.value)
+    keywords = named_arguments(tree, "arguments can't be unpacked from a dict")
     return OneCall(name, [literal(argument) for argument in tree.args], keywords)

@@ -20,6 +20,7 @@ from BFCL.parse.literals import Refused, literal
 from BFCL.parse.reading import Block, Failure, Reading, joined, reasoning_end
 from environment.core.calls import JsonValue, ParseStatus
 
+UNNAMED = "arguments must be named: name=value"
 LONGEST = 100_000
 """Characters of the longest list that is parsed."""
 
@@ -154,11 +155,17 @@ def function_name(node: ast.expr) -> str:
 def _arguments(node: ast.expr) -> dict[str, JsonValue]:
     assert isinstance(node, ast.Call)
     if node.args:
-        raise Refused(node.args[0], "arguments must be named: name=value")
+        raise Refused(node.args[0], UNNAMED)
+    return named_arguments(node, UNNAMED)
+
+
+def named_arguments(node: ast.Call, unpacked: str) -> dict[str, JsonValue]:
+    """Return the named arguments of a call; Refused where one is no literal or comes twice, or, with the reason
+    `unpacked`, where a dict is unpacked."""
     arguments: dict[str, JsonValue] = {}
     for keyword in node.keywords:
         if keyword.arg is None:
-            raise Refused(keyword.value, "arguments must be named: name=value")
+            raise Refused(keyword.value, unpacked)
         if keyword.arg in arguments:
             raise Refused(keyword.value, f"duplicate argument {keyword.arg[:60]}")
         arguments[keyword.arg] = literal(keyword.value)

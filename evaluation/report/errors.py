@@ -81,8 +81,7 @@ def wrong_values(tallies: Mapping[str, Tally], look: Look = MODEL_LOOK) -> Marku
     """Return the arguments most often wrong, and how; None where no value was wrong."""
     total: Counter[tuple[str, str]] = Counter()
     for each in tallies.values():
-        for (tool, argument, _), times in each.arguments.items():
-            total[tool, argument] += times
+        total += _by_argument(each)
     most = max((times for t in tallies.values() for times in _by_argument(t).values()), default=0)
     rows = [
         [[el("code", argument), " ", el("small", tool)], *(_argument_cell(t, tool, argument, most, look.colour(n))

@@ -16,8 +16,9 @@ from evaluation.report import build_comparison, build_report
 from evaluation.report.figures import run_look
 from evaluation.report.load import load_run, suite_of
 from evaluation.report.page import titles
-from evaluation.report.tests.test_report import HOSTILE, Page, poison
+from evaluation.report.tests.test_report import HOSTILE, poison
 from evaluation.report.tests.test_states import healthy_rows
+from evaluation.tests.pages import Page
 from evaluation.tests.support import make_run
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 import json
 import re
 import shutil
-from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
@@ -13,6 +12,7 @@ from environment.core.errors import DataError
 from evaluation.compare import gather_seeds
 from evaluation.report import build_report
 from evaluation.report.dialogues import choose
+from evaluation.tests.pages import Page
 from evaluation.tests.support import make_run
 
 HOSTILE = '</style></script><script>alert(1)</script><img src=x onerror="alert(2)">\x1b[31m\u202egnp\x00'
@@ -28,38 +28,6 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def run(made: Path, tmp_path: Path) -> Path:
     """Return a copy of the made-up run, free to be damaged."""
     return Path(shutil.copytree(made, tmp_path / "hotels"))
-
-
-class Page(HTMLParser):
-    """Reads a page strictly: every tag is closed in order."""
-
-    def __init__(self, path: Path) -> None:
-        super().__init__()
-        self.source = path.read_text(encoding="utf-8")
-        self.stack: list[str] = []
-        self.tags: list[str] = []
-        self.attributes: list[tuple[str, str, str | None]] = []
-        self.words = ""
-        self.feed(self.source)
-        self.close()
-        assert self.stack == []
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.tags.append(tag)
-        self.attributes += [(tag, name, value) for name, value in attrs]
-        if tag not in ("meta", "br", "hr", "img"):
-            self.stack.append(tag)
-
-    def handle_endtag(self, tag: str) -> None:
-        assert self.stack.pop() == tag
-
-    def handle_data(self, data: str) -> None:
-        if "style" not in self.stack:
-            self.words += data
-
-    def values(self, name: str) -> list[str | None]:
-        """Return all values of an attribute."""
-        return [v for _, n, v in self.attributes if n == name]
 
 
 def test_a_whole_run_has_every_section(run: Path) -> None:

@@ -3,50 +3,19 @@ from __future__ import annotations
 
 import json
 import re
-from html.parser import HTMLParser
 from http import HTTPStatus
 from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
 
+from evaluation.tests.pages import Page
 from evaluation.tests.support import make_task
 from evaluation.viewer.query import PAGE
 from evaluation.viewer.server import Site
 from evaluation.viewer.tests.support import HOSTILE, KINDS, hostile, make_viewed_run, rollout, save_tasks, write_lines
 
 TASKS = [make_task(n, 2 if n % 3 else 1) for n in range(6)]
-
-
-class Page(HTMLParser):
-    """Reads a page strictly: every tag is closed in order."""
-
-    def __init__(self, content: bytes) -> None:
-        super().__init__()
-        self.source = content.decode("utf-8")
-        self.stack: list[str] = []
-        self.tags: list[str] = []
-        self.attributes: list[tuple[str, str, str | None]] = []
-        self.words = ""
-        self.feed(self.source)
-        self.close()
-        assert self.stack == []
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.tags.append(tag)
-        self.attributes += [(tag, name, value) for name, value in attrs]
-        if tag not in ("meta", "input", "link"):
-            self.stack.append(tag)
-
-    def handle_endtag(self, tag: str) -> None:
-        assert self.stack.pop() == tag
-
-    def handle_data(self, data: str) -> None:
-        self.words += data
-
-    def values(self, name: str) -> list[str]:
-        """Return all values of an attribute."""
-        return [v or "" for _, n, v in self.attributes if n == name]
 
 
 @pytest.fixture(scope="module")
