@@ -63,8 +63,7 @@ def run_command(
             _check_with_verl(launch, paths)
             _check_disk(launch, paths, states)
             write_environment(paths, launch)
-            environ = stage_environment(launch.settings.device, os.environ)
-            Runner(paths, stamps, display, environ=environ, resume=resume_command(launch)).run(stages)
+            _runner(launch, paths, stamps, display, resume_command(launch)).run(stages)
         for line in table_lines(paths):
             display.say(line)
         display.say(f"report {paths.report}", "bold")
@@ -108,8 +107,12 @@ def stage_command(
         _need_done(stamps, stages, wanted)
         if name == "report":
             stamps.forget(wanted[0])  # runs with other seeds may have ended since
-        environ = stage_environment(launch.settings.device, os.environ)
-        Runner(paths, stamps, Display(), environ=environ, resume=resume_command(launch, name)).run(wanted)
+        _runner(launch, paths, stamps, Display(), resume_command(launch, name)).run(wanted)
+
+
+def _runner(launch: Launch, paths: RunPaths, stamps: Stamps, display: Display, resume: str) -> Runner:
+    environ = stage_environment(launch.settings.device, os.environ)
+    return Runner(paths, stamps, display, environ=environ, resume=resume)
 
 
 def _open(arguments: Sequence[str], profile: str | None, run_dir: Path | None) -> Launch:
